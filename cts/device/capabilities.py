@@ -59,11 +59,12 @@ class Capabilities:
     has `workgroup_scope_subgroups` at most (VK-025).
     `max_buffer_bytes` is how far a buffer may reach through a descriptor, `max_address_bytes` how far through its
     address (VK-066).
-    `vector_components` are the types that cooperative vectors may have (VK-051), `max_vector_length`
-    their greatest length, `max_invocations` the most in a workgroup. `float_modes` are execution modes. `stage` is the
-    one in which modules run. `maintenance1`: of the extensions that have reductions, conversions of the use and
-    per-element functions the driver has VK_EXT_cooperative_matrix_maintenance1 alone, so that modules declare them as
-    that one's (MX-001).
+    `vector_components` are the types that cooperative vectors may have (VK-051), `min_vector_length` and
+    `max_vector_length` their lengths; `ordinary_components` are the types that buffers hold and shaders compute with
+    (VK-011), which ordinary vectors may have. `max_invocations` are the most in a workgroup, `float_modes` execution
+    modes. `stage` is the one in which modules run. `maintenance1`: of the extensions that have reductions, conversions
+    of the use and per-element functions the driver has VK_EXT_cooperative_matrix_maintenance1 alone, so that modules
+    declare them as that one's (MX-001).
     """
 
     subgroup_size: int
@@ -76,7 +77,9 @@ class Capabilities:
     max_address_bytes: int = 1 << 28
     max_workgroup_bytes: int = 1 << 14
     vector_components: frozenset[ComponentType] = frozenset()
+    ordinary_components: frozenset[ComponentType] = frozenset(c for c in ComponentType if c.size == 4)
     vector_muls: tuple[VectorMulSupport, ...] = ()
+    min_vector_length: int = 1
     max_vector_length: int = 128
     max_invocations: int = 256
     float_modes: FloatModeSupport = NO_FLOAT_MODE
@@ -145,9 +148,10 @@ class Capabilities:
             yield f"{invocations} invocations per workgroup (at most {self.max_invocations})"
         types = types_of(case)
         for shape in dict.fromkeys(t for t in types.values() if isinstance(t, VectorShape)):
-            if shape.component not in self.vector_components:
-                yield f"vectors of {shape.component.value} (VK-051)"
-            if shape.length > self.max_vector_length:
+            ordinary = shape.declared.ordinary
+            if shape.component not in (self.ordinary_components if ordinary else self.vector_components):
+                yield f"vectors of {shape.component.value} ({'VK-011' if ordinary else 'VK-051'})"
+            if not ordinary and shape.length > self.max_vector_length:
                 yield f"vectors of {shape.length} components (at most {self.max_vector_length}, VK-051)"
         for wanted in vector_muls(case):
             if not any(covers(row, wanted) for row in self.vector_muls):
@@ -172,6 +176,12 @@ class Capabilities:
                     yield f"parts of arrays with {length} as {name} (QC-011)"
 
 
+def has_ordinary_vectors(case: Case) -> bool:
+    """Whether a case has vectors, all of them ordinary ones."""
+    vectors = [t for t in types_of(case).values() if isinstance(t, VectorShape)]
+    return bool(vectors) and all(t.declared.ordinary for t in vectors)
+
+
 def widest_scope(case: Case) -> Scope:
     """Workgroup where a matrix has that scope, else Subgroup."""
     wide = any(isinstance(t, MatrixShape) and t.scope is Scope.Workgroup for t in types_of(case).values())
@@ -187,6 +197,8 @@ def workgroup_bytes(case: Case) -> int:
 def required_features(case: Case) -> frozenset[Feature]:
     """The features a well-formed case needs (VK-010..VK-013, VK-024, VK-027b, VK-061)."""
     needed = {feature for i in case.program for feature in i.features}
+    if has_ordinary_vectors(case):
+        needed.discard(Feature.COOPERATIVE_VECTOR)
     needed |= {_accumulates(case, i) for i in case.program if isinstance(i, TrainingInstruction)}
     added = {types_of(case)[i.vector] for i in case.program if isinstance(i, VectorAtomicAdd)}
     needed |= {f for shape in added if isinstance(shape, VectorShape) for f in ATOMIC_ADDS[shape.component]}
@@ -246,6 +258,7 @@ def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilitie
         workgroup_scope_subgroups=8,
         workgroup_scope_reserved=1 << 14,
         vector_components=frozenset(t for t in ComponentType if not t.storage_only),
+        ordinary_components=frozenset(t for t in ComponentType if not t.storage_only),
         vector_muls=tuple(every_vector_mul()),
         max_vector_length=1024,
         max_invocations=256,

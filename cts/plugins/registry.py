@@ -33,6 +33,7 @@ _EMBEDDED = {
     },
     "cts.areas": {
         "block_loads": "cts.generators.areas.block_loads:cases",
+        "compute": "cts.generators.areas.compute:cases",
         "conversions": "cts.generators.areas.conversions:cases",
         "kernels": "cts.generators.areas.kernels:cases",
         "matrix_arithmetic": "cts.generators.areas.matrix_arithmetic:cases",

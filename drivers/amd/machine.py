@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,6 +49,9 @@ def program(texts: dict[str, str], generation: int = 4, freedoms: Freedoms = USU
         of_shader(nir),
     )
     listing = mutated(listing, mutant) if mutant else listing
+    if any("_addtid_" in i.mnemonic for i in listing.instructions):
+        # Registers are put aside behind the shader's own LDS: only ACO knows how much.
+        shader = replace(shader, lds=amd.MAX_LDS)
     return Program(
         shader,
         _steps(listing, Context(shader.lanes, modes, listing.labels, generation, freedoms)),

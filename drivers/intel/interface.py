@@ -37,6 +37,10 @@ ADDRESS_LOW, ADDRESS_HIGH = 255, 254
 #: Invocations of a workgroup, and bytes that it shares, at most: as many as the hardware has room for.
 MAX_INVOCATIONS, MAX_SHARED = 1024, 1 << 17
 
+#: Bytes of which the hardware gives a workgroup whole units (Mesa's intel_compute_slm_calculate_size): ANV's loads of
+#: several words may end behind the shader's own, in the same unit.
+SHARED_UNIT = 1 << 10
+
 _WORD = 0xFFFFFFFF
 
 
@@ -111,7 +115,7 @@ def begin(t: Thread, shader: Interface, number: int, words: Sequence[int], addre
     if shader.local:
         local = number * shader.lanes + np.arange(shader.lanes)
         size_x, size_y, size_z = shader.workgroup
-        made = [local % size_x]
+        made = [local % size_x] if shader.invocations > 1 else []
         made += [local // size_x % size_y] if size_y > 1 or size_z > 1 else []
         made += [local // (size_x * size_y)] if size_z > 1 else []
         for numbers in made:

@@ -18,7 +18,8 @@ SIZES = {
 }
 
 _LINE = re.compile(
-    r"(?:\((?P<mask>[^)]*)\))?\s*(?P<name>[a-z][\w.]*)\s+\((?P<lanes>\d+)(?:\|M(?P<first>\d+))?\)(?P<rest>.*)"
+    r"(?:\((?P<mask>[^)]*)\))?\s*(?P<name>[a-z][\w.]*(?:\(a [^)]*\))?)\s+\((?P<lanes>\d+)"
+    r"(?:\|M(?P<first>\d+))?\)(?P<rest>.*)"
 )
 _REGISTER = re.compile(
     r"(?P<sign>[-~]?)(?P<abs>\(abs\))?(?P<file>r|acc|a|cr|null|mask|f)(?P<number>\d*)(?:\.(?P<part>\d+))?"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cts.drivers.intel import isa
-from cts.drivers.intel.interface import Interface, begin, interface, push_words
+from cts.drivers.intel.interface import SHARED_UNIT, Interface, begin, interface, push_words
 from cts.drivers.intel.listing import Listing, parse
 from cts.drivers.intel.memory import AddressSpace, Surface
 from cts.drivers.intel.mutants import mutated
@@ -76,7 +76,9 @@ class Dispatch:
         self, number: tuple[int, int, int], surfaces: Mapping[int, Surface], words: list[int], address: int
     ) -> None:
         shader = self.program.shader
-        group = Workgroup(number, Lds(shader.shared, self._poison & 0xFF), self.memory, surfaces, self.beyond)
+        group = Workgroup(
+            number, Lds(shader.shared, self._poison & 0xFF, SHARED_UNIT), self.memory, surfaces, self.beyond
+        )
         threads = list(self._threads(group, words, address))
         while not all(t.done for t in threads):
             for t in threads:

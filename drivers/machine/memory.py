@@ -117,24 +117,27 @@ class AddressSpace:
 
 
 class Lds:
-    """The LDS of a workgroup, to which an access beyond it is a finding."""
+    """The LDS of a workgroup, to which an access beyond it is a finding.
 
-    def __init__(self, size: int, fill: int = FILL) -> None:
+    Loads may go up to a multiple of `unit` bytes, of which hardware gives whole ones: what nothing wrote is there.
+    """
+
+    def __init__(self, size: int, fill: int = FILL, unit: int = 1) -> None:
         self.size = size
-        self.data: Bytes = np.full(size, fill, np.uint8)
+        self.data: Bytes = np.full(-(-size // unit) * unit, fill, np.uint8)
 
     def read(self, offsets: npt.NDArray[Any], size: int, where: str) -> Bytes:
         """`size` bytes at each offset."""
-        self._check(offsets, size, where)
+        self._check(offsets, size, where, len(self.data))
         bytes_read: Bytes = self.data[offsets[:, None] + np.arange(size)]
         return bytes_read
 
     def write(self, offsets: npt.NDArray[Any], values: Bytes, where: str) -> None:
         """Write rows of bytes at offsets, the last lane winning."""
-        self._check(offsets, values.shape[1], where)
+        self._check(offsets, values.shape[1], where, self.size)
         self.data[offsets[:, None] + np.arange(values.shape[1])] = values
 
-    def _check(self, offsets: npt.NDArray[Any], size: int, where: str) -> None:
-        if len(offsets) and int(offsets.max()) + size > self.size:
+    def _check(self, offsets: npt.NDArray[Any], size: int, where: str, end: int) -> None:
+        if len(offsets) and int(offsets.max()) + size > end:
             what = f"an access of {size} bytes at byte {int(offsets.max())} of the workgroup's {self.size} bytes of LDS"
             raise Wrong(what, where)

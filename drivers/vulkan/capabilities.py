@@ -85,6 +85,7 @@ def capabilities(
         max_address_bytes=most_bytes,
         max_workgroup_bytes=memory,
         vector_components=frozenset(_vector_components(description)),
+        ordinary_components=frozenset(c for t in ComponentType for c in _usable(t.descriptor.number, description)),
         vector_muls=tuple(dict.fromkeys(m for row in description.vectors for m in _vector_mul(row, description))),
         max_vector_length=vector_support.longest(description),
         max_invocations=min(int(x[0]), invocations),

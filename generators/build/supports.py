@@ -244,7 +244,7 @@ LENGTHS = (1, 2, 31, 4, 65, 8, 32, 128, 33, 64, 127, 16, 17, 512, 1024)
 
 def draw_length(choices: Choices, capabilities: Capabilities) -> int:
     """Mostly up to 16 components; sometimes many more."""
-    most = capabilities.max_vector_length
+    least, most = capabilities.min_vector_length, capabilities.max_vector_length
     kind, short, which = choices.record(9, 15, len(LENGTHS) - 1)
-    fitting = [n for n in LENGTHS if n <= most]
-    return fitting[which % len(fitting)] if kind >= 6 else min(1 + short, most)
+    fitting = [n for n in LENGTHS if least <= n <= most]
+    return fitting[which % len(fitting)] if kind >= 6 else max(least, min(1 + short, most))

@@ -80,6 +80,7 @@ class VectorKernel:
         #: Whether lengths are specialization constants, in all types: types must be declared alike.
         self.spec_lengths = self.constness.kind() == "spec" and Feature.REPLICATED_COMPOSITES in self.features
         self.program = Program(self.constness)
+        self.functions: dict[str, model.AnyFunction] = {}
         self.opaque: dict[str, model.OpaqueMatrix] = {}
         self.conversions: list[model.MatrixConversion] = []
         self._regions: list[Region] = []
@@ -87,12 +88,23 @@ class VectorKernel:
         self.own_places: set[str] = set()
         self._shared_left = capabilities.max_workgroup_bytes
 
+    @property
+    def ordinary(self) -> bool:
+        """Whether vectors are ordinary ones: cooperative ones may have one component."""
+        return self.capabilities.min_vector_length > 1
+
     def name(self, prefix: str) -> str:
         return self.program.name(prefix)
 
     def type(self, component: model.ComponentType, length: int) -> model.VectorType:
         """The type as this case writes it everywhere."""
-        return model.VectorType(component, model.SpecInt(length) if self.spec_lengths else length)
+        return model.VectorType(component, model.SpecInt(length) if self.spec_lengths else length, self.ordinary)
+
+    def function(self, prefix: str, function: model.AnyFunction) -> str:
+        """The name of a new function."""
+        name = f"{prefix}{len(self.functions) or ''}"
+        self.functions[name] = function
+        return name
 
     def storage(self, choices: Choices, shared: int = 0) -> model.StorageClass:
         """Storage buffers, now and then physical ones, and where `shared` bytes are left, workgroup memory."""
@@ -273,6 +285,7 @@ class VectorKernel:
             buffers=buffers,
             program=tuple(by_coordinates(self._choices, program, dispatch, self.own_places)),
             dispatch=dispatch,
+            functions=self.functions,
             float_controls=float_controls,
             float_modes=float_modes or {},
             fast_math=fast_math,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from cts.base.choices import Choices
 from cts.case.model import ComponentType
 from cts.generators.build.value_ranges import Known
-from cts.generators.parts.expressions import Term, Trees, bare, combined
+from cts.generators.parts.expressions import Term, Trees, bare, combined, counted
 from cts.generators.policy.cases import CallbackDraws
 
 #: The name that branches and loops assign, and that of a loop's index.
@@ -74,7 +74,7 @@ def _draw_guarded_lookup(choices: Choices, a: Term, index: Term) -> tuple[list[s
 def _draw_loop(choices: Choices, a: Term, terms: Sequence[Term], *, branches: bool) -> tuple[list[str], Term]:
     """Something combined with `a` in every iteration, or where a condition holds; it may depend on the index."""
     count = choices.pick(CallbackDraws.BODY_COUNTS)
-    index = Term(_INDEX, ComponentType.uint32, Known(0, count - 1))
+    index = counted(_INDEX, count)
     inside = [*terms, index, index]
     term = choices.group(lambda c: Trees(c, inside).operand(a.type, 1))
     operators = ("+", "-", "max", "min") if a.type.is_float else ("+", "-", "^", "max")

@@ -153,6 +153,11 @@ class Trees:
         return f"({a.text} {('<', '<=', '>', '>=', '==', '!=')[order]} {b.text})"
 
 
+def counted(name: str, count: int) -> Term:
+    """A name for numbers from 0 on, `count` of them."""
+    return Term(name, _C.uint32, value_ranges.Known(0, count - 1))
+
+
 def combined(a: Term, b: Term, operation: str) -> Term:
     """Two operands of one type by an operator, `min` or `max`, in parentheses where it is an operation."""
     component = a.type

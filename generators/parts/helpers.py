@@ -9,6 +9,7 @@ from functools import partial
 from cts.base.choices import Choices
 from cts.case.model import AnyFunction, Helper, Parameter, with_helpers
 from cts.generators.build.kernels import Kernel
+from cts.generators.build.vector_kernels import VectorKernel
 from cts.generators.parts.bodies import draw_body
 from cts.generators.parts.expressions import Term
 from cts.generators.policy.cases import CallbackDraws
@@ -21,14 +22,14 @@ class Helpers:
     functions: dict[str, Helper] = field(default_factory=dict)
     calls: list[Term] = field(default_factory=list)
 
-    def use(self, kernel: Kernel, body: str) -> None:
+    def use(self, kernel: Kernel | VectorKernel, body: str) -> None:
         """Give the kernel those that a body calls, and those that these call."""
         functions: dict[str, AnyFunction] = dict(self.functions)
         called = {name for name in functions if f"{name}(" in body}
         kernel.functions |= {name: functions[name] for name in functions if name in with_helpers(called, functions)}
 
 
-def draw_helpers(choices: Choices, kernel: Kernel, terms: Sequence[Term]) -> Helpers:
+def draw_helpers(choices: Choices, kernel: Kernel | VectorKernel, terms: Sequence[Term]) -> Helpers:
     """In three of ten callbacks a helper or two of one or two parameters, each called with other arguments, too.
 
     The second one has the parameters of the first, and may call it.

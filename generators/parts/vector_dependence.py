@@ -140,9 +140,10 @@ def _draw_access(choices: Choices, chain: _Chain, write: bool) -> _Access:
         if kinds:
             component, length = kinds[which % len(kinds)]
             return replace(access, component=component, length=length)
-    if differs == "scope" and chain.length > 1:
+    least = chain.kernel.capabilities.min_vector_length
+    if differs == "scope" and chain.length > least:
         # Vectors have no scope; a shorter vector covers a part of the place.
-        return replace(access, length=1 + which % (chain.length - 1))
+        return replace(access, length=least + which % (chain.length - least))
     return access
 
 
@@ -153,7 +154,9 @@ def _types(chain: _Chain) -> Iterator[tuple[model.ComponentType, int]]:
         length, rest = divmod(chain.length * chain.component.size, component.size)
         if component is chain.component or component not in capabilities.vector_components:
             continue
-        if not rest and 0 < length <= capabilities.max_vector_length:
+        if chain.kernel.ordinary and component.size != chain.component.size:
+            continue
+        if not rest and capabilities.min_vector_length <= length <= capabilities.max_vector_length:
             yield component, length
 
 

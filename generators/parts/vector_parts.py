@@ -82,7 +82,7 @@ def draw_construct(choices: Choices, kernel: VectorKernel, vectors: Sequence[Vec
         parts.append(draw_extract(choices, kernel, vectors[-1]))
         length += 1
     whole = len(parts) == 1 and isinstance(parts[0], Vector)  # CV-011: no vector by itself
-    if not parts or whole or kernel.spec_lengths:
+    if length < kernel.capabilities.min_vector_length or whole or kernel.spec_lengths:
         return None
     known = parts[0].known
     for part in parts:
@@ -267,8 +267,10 @@ def _of_construct(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vec
     parts: list[Vector | Component] = [draw_extract(choices, kernel, vector)]
     known = vector.known
     if vector.length > 1:
-        other = of_load(choices, kernel, replace(vector, length=vector.length - 1))
-        parts, known = [other, *parts], _of_both(known, other.known)
+        rest = vector.length - 1
+        other = of_load(choices, kernel, replace(vector, length=max(rest, kernel.capabilities.min_vector_length)))
+        first = other if other.length == rest else draw_extract(choices, kernel, other)
+        parts, known = [first, *parts], _of_both(known, other.known)
     name = kernel.name("v")
     declared = kernel.type(vector.component, vector.length)
     kernel.program.emit(model.VectorConstruct(id=name, type=declared, parts=tuple(p.id for p in parts)))

@@ -201,7 +201,7 @@ def _per_element(i: model.MatrixPerElement, operation: Operation) -> Value:
     for name, matrix in zip(others, i.matrices, strict=True):
         names[name] = passed(operation.values[matrix], operation.floats.ieee)
     names |= operation.scalars
-    return _called(function, names, operation, shape, windows(operation.case, function, shape, operation.pointers))
+    return called(function, names, operation, shape, windows(operation.case, function, shape, operation.pointers))
 
 
 @computed.register
@@ -212,7 +212,7 @@ def _components(i: model.MatrixComponents, operation: Operation) -> Value:
     names = {"value": operation.values[i.matrix]}
     if isinstance(function, model.PerElement):
         names |= _coordinates(function, shape)
-    return _called(function, {**names, **operation.scalars}, operation, shape)
+    return called(function, {**names, **operation.scalars}, operation, shape)
 
 
 def _coordinates(function: model.PerElement, shape: model.MatrixShape) -> dict[str, Value]:
@@ -247,13 +247,14 @@ def passed(value: Value, ieee: bool = False) -> Value:
     return Value(component, widened.bits, widened.free, value.history)
 
 
-def _called(
+def called(
     function: model.PerElement | model.Component,
     names: Mapping[str, Value],
     operation: Operation,
-    shape: model.MatrixShape,
+    shape: Shape,
     known: Sequence[Window] = (),
 ) -> Value:
+    """What a function gives for every element of a shape, of parameters by `names` that have its extents, or 1."""
     ieee = operation.floats.ieee
     entry = tables(known, operation.memories, lambda value: passed(value, ieee), operation.read)
     body = model.body_of(function, operation.case.helpers)

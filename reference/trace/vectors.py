@@ -110,7 +110,8 @@ def _computed(
     history: History, i: model.VectorInstruction, number: int, element: Element, result: ElementValue | None
 ) -> Iterator[TraceStep]:
     """Component by component; a scalar is the same for each."""
-    named = ((field, getattr(i, field, None)) for field in ("vector", "a", "b", "c", "scalar"))
+    named = [(field, getattr(i, field, None)) for field in ("vector", "a", "b", "c", "scalar")]
+    named += [("vectors", name) for name in getattr(i, "vectors", ())]
     operands = [(n, Element(element.instance, 0, 0) if f == "scalar" else element) for f, n in named if n is not None]
     yield TraceStep(
         StepKind.OPERATION,

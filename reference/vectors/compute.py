@@ -7,7 +7,7 @@ from functools import singledispatch
 import numpy as np
 
 from cts.case import model
-from cts.reference.matrices.compute import Operation
+from cts.reference.matrices.compute import Operation, called
 from cts.reference.numeric import conversions, integers, transcendental
 from cts.reference.numeric.arrays import I64
 from cts.reference.numeric.undefined import Watch
@@ -201,6 +201,18 @@ def _convert(i: model.VectorConvert, operation: Operation) -> Value:
 def _bitcast(i: model.VectorBitcast, operation: Operation) -> Value:
     """CV-012."""
     return conversions.bitcast(operation.values[i.vector], i.component)
+
+
+@computed.register
+def _components(i: model.VectorComponents, operation: Operation) -> Value:
+    """CV-011: row 0, and the component's number as column."""
+    function, shape = operation.case.functions[i.function], operation.shapes[i.vector]
+    assert isinstance(function, model.PerElement)
+    coords = model.ComponentType(function.coords)
+    names = {extra.name: operation.values[name] for extra, name in zip(function.extras, i.vectors, strict=True)}
+    names["row"] = Value(coords, np.zeros((1, 1, 1, 1), np.uint32))
+    names["col"] = Value(coords, np.arange(shape.cols, dtype=np.uint32)[None, None, None, :])
+    return called(function, {"value": operation.values[i.vector], **names}, operation, shape)
 
 
 @computed.register

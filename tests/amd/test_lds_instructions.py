@@ -135,7 +135,19 @@ def _two_addresses() -> Iterator[Case]:
     yield Case("ds_load_2addr_b32 v[0:1], v8 offset1:1", {"v8": addresses, "lds": contents}, {"v[0:1]": words})
 
 
-CASES = [*_loads(), *_stores(), *_two_addresses()]
+def _own_words() -> Iterator[Case]:
+    """A word of each lane: behind M0's low half and the offset."""
+    words = [int.from_bytes(CONTENTS[4 * n : 4 * n + 4], "little") for n in range(256)]
+    first = 10 + 33
+    before: State = {"v0": OLD, "m0": 0xABCD0028, "exec": MASK, "lds": CONTENTS}
+    found = active(MASK, words[first : first + 32], [OLD] * 32)
+    yield Case("ds_load_addtid_b32 v0 offset:132", before, {"v0": found})
+    values = [0x01010101 * n for n in LANES]
+    after = stored(CONTENTS, [4 * (first + n) for n in LANES], [v.to_bytes(4, "little") for v in values], MASK)
+    yield Case("ds_store_addtid_b32 v0 offset:132", {**before, "v0": values}, {"lds": after})
+
+
+CASES = [*_loads(), *_stores(), *_two_addresses(), *_own_words()]
 
 
 @pytest.mark.family("case", CASES, ids=name)

@@ -738,6 +738,8 @@ def _kinds() -> Iterator[Case]:
             found = 1 << bit | (0xFFFFFC00 if bit == 8 else 0)
             yield Case(f"v_cmp_class_{suffix} s6, v1{half}, v2{half}", before, {"s6": found})
     yield Case("v_cmp_class_f32 vcc_lo, v1, 0x204", {"v1": filled([f32(INF), f32(-INF), 0]), "exec": 7}, {"vcc": 3})
+    yield Case("v_cmpx_class_f32 v1, 0x204", {"v1": filled([f32(INF), f32(-INF), 0]), "exec": 7}, {"exec": 3})
+    yield Case("v_cmpx_class_f16 v1.h, 0x204", {"v1": filled([0x7C000000, 0xFC000000, 0]), "exec": 7}, {"exec": 3})
     yield Case("v_cmp_class_f32 s6, -|v1|, 4", {"v1": filled([f32(INF), f32(-INF), 0])}, {"s6": 3})
 
 

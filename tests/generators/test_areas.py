@@ -65,6 +65,7 @@ SIMPLEST = {
     "block_loads": 6,
     "matrix_programs": 7,
     "kernels": 10,
+    "compute": 2,
 }
 
 

@@ -29,7 +29,7 @@ EXAMPLES = 2000
 
 #: Of each of the other areas.
 AREA_EXAMPLES = 1000
-VECTOR_AREAS = [area for area in registry.names("cts.areas") if area.startswith("vector_")]
+VECTOR_AREAS = [area for area in registry.names("cts.areas") if area.startswith(("compute", "vector_"))]
 MATRIX_AREAS = [area for area in registry.names("cts.areas") if area not in ("tensor_addressing", *VECTOR_AREAS)]
 
 #: The order of seeds for areas of which one seed alone has what the first neglects: only the time depends on it.

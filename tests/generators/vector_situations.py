@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,13 +20,24 @@ _T, _O = m.ComponentType, m.VectorOperation
 #: The least normal number of float8 types.
 _LEAST = {_T.float8_e4m3fn: 2.0**-6, _T.float8_e5m2: 2.0**-14}
 _NARROWER = (_T.float16, _T.float8_e4m3fn, _T.float8_e5m2)
+#: The most vectors that loops of other programs carry.
+_SEVERAL = 4
+#: What the bodies of functions of components do, by their text.
+_DOES = {
+    "branches": "^ *if ",
+    "loops": "^for ",
+    "selects": " else ",
+    "looks up": r"lookup\(",
+    "calls a helper": r"h0\(",
+    "compares": " [<>=!]=? ",
+}
 _ACCUMULATIONS = (m.VectorOuterProductAccumulate, m.VectorReduceSumAccumulate, m.VectorAtomicAdd)
 
 
 def vector_situations(case: m.Case, oracle: Oracle) -> set[str]:
     """Every situation of docs/generators.md that occurs in the case."""
     types = m.types_of(case)
-    found = {*_of_dispatch(case), *_of_types(types), *_of_conversions(case), *_of_blocks(case)}
+    found = {*_of_dispatch(case), *_of_types(types), *_of_conversions(case), *_of_blocks(case), *_of_functions(case)}
     for i in case.program:
         found |= {*_of_instruction(case, i, types)}
     products = [i for i in case.program if isinstance(i, m.VectorMatrixMul)]
@@ -36,6 +48,21 @@ def vector_situations(case: m.Case, oracle: Oracle) -> set[str]:
     if _reads_a_sum(case):
         found.add("sum read behind a barrier")
     return found | {*_of_values(case, types, oracle), *flow_situations(case), *fast_math_situations(case)}
+
+
+def _of_functions(case: m.Case) -> Iterator[str]:
+    """What functions of components do, and how many vectors are held through the program."""
+    for function in case.functions.values():
+        if isinstance(function, m.PerElement):
+            yield f"function of {1 + len(function.extras)} vectors"
+            for does, text in _DOES.items():
+                if re.search(text, function.body, re.MULTILINE):
+                    yield f"function {does}"
+    held = sum(isinstance(i, m.VectorLoad) and i.buffer == "held" for i in case.program)
+    if held:
+        yield f"{held} vectors held"
+    if any(isinstance(i, m.Loop) and len(i.carry) > _SEVERAL for i in case.program):
+        yield "loop carries many vectors"
 
 
 def _of_blocks(case: m.Case) -> Iterator[str]:
@@ -157,6 +184,7 @@ def _of_instruction(case: m.Case, i: Any, types: Any) -> Iterator[str]:
                 m.VectorInsert: "insert",
                 m.VectorBitcast: "bitcast",
                 m.ControlBarrier: "barrier",
+                m.VectorComponents: "function",
             }
             yield from (name for kind, name in names.items() if isinstance(i, kind))
 

@@ -125,6 +125,19 @@ def test_the_hardware_numbers_invocations_of_powers_of_two(size: str, local: boo
     assert interface({"Final NIR": NIR.format(size=size)}, parse(END)).local is local
 
 
+def test_one_invocation_has_no_number() -> None:
+    """Registers of push constants come first then; and loads of several words end behind the 64 bytes of the shader."""
+    code = """
+(W) shl (1) r20 r0.1<0> 0x00000002
+(W) mov (1) r30 0x00000028 {A@1}
+(W) send.slm (1) r34 r30 null:0 0x00000000 0x0210D500 {A@1,$4}
+mov (32) r6 r20<0> {$4.dst}
+add (32) r10 r1<0> r20<0>
+"""
+    found = words(execute(code + STORE, size="1, 1, 1", inline="Inline promoted dwords: 149, "))
+    assert found[:3] == [2, 6, 0]
+
+
 def test_arrays_of_descriptors_that_are_computed() -> None:
     with pytest.raises(Unsupported, match="an array of descriptors"):
         interface({"Final NIR": NIR.format(size="32, 1, 1").replace("%4 (", "%6 (")}, parse(END))

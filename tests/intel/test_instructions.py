@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -96,6 +97,7 @@ CASES = (
     Case("cmp (2) (ne)f0.0 r2:f r1:f r1:f\nmov (2) r3 r2 {A@1}", {(1, "f"): [1, float("nan")]}, 3, "d", [0, -1]),
     Case("(f1.0) sel (4) r2 r1 0x00000009", {(1, "ud"): [1, 2, 3, 4]}, 2, "ud", [1, 9, 3, 9]),
     Case("sel (3) (ge)f0.0 r2:d r1:d 0:d", {(1, "d"): [-1, 0, 4]}, 2, "d", [0, 0, 4]),
+    Case("bfn.(a & b | ~a & c) (2) r2 0x0000ff0f r1 0x000000a5", {(1, "ud"): [0x12345678, 0]}, 2, "ud", [0x56A8, 0xA0]),
     Case("sel (3) (lt)f0.0 r2:f r1:f 0x40800000:f", {(1, "f"): [5, float("nan"), -1]}, 2, "f", [4, 4, -1]),
     Case("sel (2) (lt)f0.0 r2:f r1:f r3:f\nmov (2) r4 r2 {A@1}", {(1, "f"): [0, -0.0], (3, "f"): [-0.0, 0]}, 4, "ud",
          [2**31, 2**31]),
@@ -145,7 +147,11 @@ ELSEWHERE = {"send.ugm", "send.slm", "send.gtwy", "sync.bar", "sync.allrd", "syn
 def test_every_instruction_has_a_test() -> None:
     isa.load()
     flow = {"if", "else", "endif", "break", "while"}
-    tested = {name for case in CASES for name in re.findall(r"([a-z]\w*(?:\.(?!sat)\w+)?)(?:\.sat)? +\(\d", case.code)}
+    tested = {
+        name
+        for case in CASES
+        for name in re.findall(r"([a-z]\w*(?:\.(?!sat)(?:\w+|\(a .*?\)))?)(?:\.sat)? +\(\d", case.code)
+    }
     assert INSTRUCTIONS.keys() == tested | ELSEWHERE | flow | {f"dpas.8x{n}" for n in range(1, 9)}
 
 
@@ -299,6 +305,22 @@ def test_stores() -> None:
     assert t.group.shared.data[1::4].tolist() == list(range(32)) and not t.group.shared.data[2::4].any()
     t = run("send.slm (32) r6 r2 null:0 0x00000000 0x04240900 {$0}", given, shared=bytes(range(128)))
     assert seen(t, 6, "ud", 32) == [*range(0, 128, 4)]
+
+
+@pytest.mark.parametrize(
+    ("word", "added", "before", "after"),
+    [
+        (0x6404050C, [1, 2, 0xFFFFFFFF], (5, 7), (8, 6)),
+        (0x64040513, [0x3F800000, 0x3F000000, 0x40000000], (0x3F800000, 0), (0x40200000, 0x40000000)),
+        (0x64040B13, [0x3C00, 0x3800, 0x4000], (0xABCD3C00, 0), (0xABCD4100, 0x4000)),
+    ],
+)
+def test_atomic_additions(word: int, added: list[int], before: tuple[int, int], after: tuple[int, int]) -> None:
+    """Two lanes at one place, and another one at the next."""
+    given: Given = {(2, "ud"): [0, 0, 4], (4, "ud"): added}
+    buffer = struct.pack("<2I", *before)
+    t = run(f"(f1.0) send.ugm (32) null r2 r4:2 0x00000000 {word:#x} {{$0}}", given, flags={1: 0b111}, buffers=[buffer])
+    assert struct.unpack("<2I", t.group.memory.after()[0] or b"") == after
 
 
 def test_a_thread_has_memory_of_its_own() -> None:

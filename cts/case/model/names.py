@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cts.base.errors import did_you_mean
 from cts.case.model.component import ComponentType
 from cts.case.model.functions import AnyFunction, Combine, Component, Function, PerElement
-from cts.case.model.operand import Scope, Use, constant_of
+from cts.case.model.operand import Scope, SpecInt, Use, constant_of
 from cts.case.model.types import (
     LayoutType,
     MatrixShape,
@@ -166,8 +166,11 @@ class TypeEnvironment:
     def _define_vector(self, name: str, declared: VectorType) -> Iterator[Problem]:
         length = constant_of(declared.length)
         assert isinstance(length, int)
-        if not 1 <= length <= MAX_VECTOR_LENGTH:
-            yield Problem("type.length", f"{length} components", f"1 to {MAX_VECTOR_LENGTH}", "CV-010")
+        least, most = (2, 4) if declared.ordinary else (1, MAX_VECTOR_LENGTH)
+        if not least <= length <= most:
+            yield Problem("type.length", f"{length} components", f"{least} to {most}", "CV-010" if least == 1 else "")
+        elif declared.ordinary and isinstance(declared.length, SpecInt):
+            yield Problem("type.length", "a length by specialization", "a literal length of an ordinary vector")
         else:
             yield from self.define(name, VectorShape(declared.component, length, declared))
 

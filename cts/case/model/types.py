@@ -27,10 +27,11 @@ class MatrixType(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
 
 
 class VectorType(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """OpTypeCooperativeVectorNV (CV-010)."""
+    """OpTypeCooperativeVectorNV (CV-010). An `ordinary` one is OpTypeVector of 2 to 4 components, of any shader."""
 
     component: ComponentType
     length: int | SpecInt
+    ordinary: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class PointerType:
 
 @dataclass(frozen=True)
 class VectorShape:
-    """OpTypeCooperativeVectorNV with its constants resolved; `declared` is the type as written."""
+    """A vector type with its constants resolved; `declared` is the type as written."""
 
     component: ComponentType
     length: int

@@ -10,9 +10,10 @@ from msgspec import structs
 
 from cts.case.model.component import ComponentType
 from cts.case.model.float_modes import FastMathBits
+from cts.case.model.functions import PerElement
 from cts.case.model.instruction import Computation, TypingResult
 from cts.case.model.matrices import represents
-from cts.case.model.operand import ComponentValue
+from cts.case.model.operand import ComponentValue, SpecInt
 from cts.case.model.operations import CONVERSIONS, OPERATIONS, Operation, Signs
 from cts.case.model.types import Problem
 from cts.case.model.vectors import VectorInstructionBase
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from cts.case.model.names import TypingContext
 
 __all__ = [
-    "VectorArithmetic", "VectorBitcast", "VectorConversion", "VectorConvert", "VectorOperation",
+    "VectorArithmetic", "VectorBitcast", "VectorComponents", "VectorConversion", "VectorConvert", "VectorOperation",
     "VectorTimesScalar",
 ]  # fmt: skip
 
@@ -224,4 +225,40 @@ class VectorBitcast(VectorInstructionBase, frozen=True):
         yield structs.replace(source.declared, component=self.component)
 
 
-VectorArithmeticInstruction: TypeAlias = VectorArithmetic | VectorTimesScalar | VectorConvert | VectorBitcast
+class VectorComponents(VectorInstructionBase, Computation, frozen=True):
+    """CV-011: a function of every component, which is taken out, passed through an OpFunctionCall, and put back.
+
+    The function is a per-element one of row 0 and of the component's number as column; `vectors` are its extra
+    operands, each the same component of another vector.
+    """
+
+    opcode: ClassVar[str] = "OpFunctionCall"
+    refers: ClassVar[tuple[str, ...]] = ("vector", "vectors")
+    stands_for = ("vector", "vectors")
+    facts = ("CV-011",)
+    id: str
+    vector: str
+    function: str
+    vectors: tuple[str, ...] = ()
+
+    def typed(self, context: TypingContext) -> TypingResult:
+        """CV-011, CM-030."""
+        source, function = context.vector(self.vector), context.functions.get(self.function)
+        yield from context.function("function", self.function, PerElement, source.component)
+        if isinstance(function, PerElement):
+            if function.tables or function.outputs or not all(extra.matrix for extra in function.extras):
+                what = "a function with tables, outputs or extras that are no matrices"
+                yield Problem("function", what, "extras with `matrix: true` alone")
+            if len(function.extras) != len(self.vectors):
+                yield Problem("vectors", f"{len(self.vectors)} vectors", f"{len(function.extras)}, as the function has")
+        for n, name in enumerate(self.vectors):
+            if context.vector(name).declared != source.declared:
+                yield Problem(f"vectors[{n}]", "a vector of another type than vector", "vectors of one type")
+        if isinstance(source.declared.length, SpecInt):
+            yield Problem("vector", "a length by specialization", "a literal length: each component has a call")
+        yield source.declared
+
+
+VectorArithmeticInstruction: TypeAlias = (
+    VectorArithmetic | VectorTimesScalar | VectorConvert | VectorBitcast | VectorComponents
+)

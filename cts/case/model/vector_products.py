@@ -116,6 +116,7 @@ class VectorMatrixMul(VectorInstructionBase, Product, frozen=True):
     """
 
     refers: ClassVar[tuple[str, ...]] = ("input",)
+    cooperative = True
     facts = ("CV-018", "CV-014")
     exercises = ("CV-016b", "CV-035", "VK-050", "VK-052")
     id: str
@@ -203,6 +204,7 @@ class VectorOuterProductAccumulate(VectorInstructionBase, Accumulation, frozen=T
     glsl = "coopVecOuterProductAccumulateNV(a, b, matrix, stride, layout, interpretation)"
     capability = "CooperativeVectorTrainingNV"
     refers: ClassVar[tuple[str, ...]] = ("a", "b")
+    cooperative = True
     facts = ("CV-020", "CV-037")
     exercises = ("CV-038", "VK-050")
     needs = TRAINING
@@ -241,6 +243,7 @@ class VectorReduceSumAccumulate(VectorInstructionBase, Accumulation, frozen=True
     glsl = "coopVecReduceSumAccumulateNV(vector, buffer)"
     capability = "CooperativeVectorTrainingNV"
     refers: ClassVar[tuple[str, ...]] = ("vector",)
+    cooperative = True
     facts = ("CV-021", "CV-037")
     exercises = ("VK-050",)
     needs = TRAINING

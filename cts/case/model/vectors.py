@@ -25,9 +25,10 @@ COOPERATIVE_VECTOR = frozenset({Feature.COOPERATIVE_VECTOR})
 
 
 class VectorInstructionBase(Instruction, frozen=True):
-    """A kind: works on the cooperative vectors of an invocation."""
+    """A kind: works on the vectors of an invocation, cooperative or, unless `cooperative` is set, ordinary ones."""
 
     needs = COOPERATIVE_VECTOR
+    cooperative: ClassVar[bool] = False
 
     def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
         """What it refers to, then what follows from that."""
@@ -43,7 +44,22 @@ class VectorInstructionBase(Instruction, frozen=True):
         if environment.case.dispatch.invocations is None:
             yield Problem("", "a cooperative vector without `dispatch.invocations`", "dispatch: {invocations: 32}")
         if not problems:
+            yield from self._kinds(environment)
             yield from environment.conclude(self)
+
+    def _kinds(self, environment: TypeEnvironment) -> Iterator[Problem]:
+        """Ordinary vectors among operands that must be cooperative, and in memory of wider or narrower elements."""
+        named = ((field, environment.types.get(str(getattr(self, field)))) for field in self.refers)
+        declared = [(field, t.declared) for field, t in named if isinstance(t, VectorShape)]
+        own = getattr(self, "type", None)
+        declared += [("type", own)] if isinstance(own, VectorType) else []
+        for field, type_ in (d for d in declared if d[1].ordinary):
+            buffer = environment.case.buffers.get(getattr(self, "buffer", ""))
+            if self.cooperative:
+                yield Problem(field, "an ordinary vector", "a cooperative vector: without `ordinary`", "CV-010")
+            elif buffer is not None and buffer.type.size != type_.component.size:
+                what = f"elements of {buffer.type.size} bytes for an ordinary vector of {type_.component.value}"
+                yield Problem("buffer", what, f"elements of {type_.component.size} bytes")
 
     def _references(self, environment: TypeEnvironment) -> Iterator[Problem]:
         for field in self.refers:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from cts.case.model import Case
+from cts.device.capabilities import has_ordinary_vectors
 from cts.features.instructions import INSTRUCTIONS, members
 from cts.features.language import Condition, parse
 
@@ -45,6 +46,9 @@ _FLOATS = "(float16, float32, float8_e4m3fn, float8_e5m2)"
 _INTEGERS = "(int8, uint8, int16, uint16, int32, uint32)"
 _READ = "some(VectorMatrixMul, {} input.float, input_interpretation in {}, input_type != input_interpretation)"
 _SHARED_SUM = "some(VectorAtomicAdd, some(buffer.written, op == VectorReduceSumAccumulate))"
+
+#: The facts about cooperative vectors that instructions with ordinary ones do not exercise.
+_OF_COOPERATIVE = frozenset({"CV-010", "CV-011", "CV-012", "CV-013", "VK-050", "VK-051"})
 
 #: The facts that a case exercises if a condition holds of it.
 CONDITIONS: Mapping[str, str] = {
@@ -177,7 +181,7 @@ def exercised(case: Case) -> frozenset[str]:
     for condition, shown, needed in _conditions():
         if (needed is None or not kinds.isdisjoint(needed)) and not facts.issuperset(shown) and condition(case):
             facts |= shown
-    return frozenset(facts)
+    return frozenset(facts) - _OF_COOPERATIVE if has_ordinary_vectors(case) else frozenset(facts)
 
 
 @cache

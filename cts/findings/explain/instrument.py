@@ -20,6 +20,7 @@ from cts.case import model
 from cts.case.model.instructions import defined_ids
 from cts.case.model.operand import Factors, Operand
 from cts.case.oracle.expectation import Expectation, Spread
+from cts.device.capabilities import has_ordinary_vectors
 from cts.findings.explain.results import Mask, Result
 from cts.judging.compare import Bits, contents_differing
 
@@ -274,7 +275,7 @@ def _by_subgroup(shape: model.MatrixShape | model.VectorShape | model.ScalarType
 
 
 def _stores(case: model.Case, slots: Slots) -> list[model.AnyInstruction]:
-    """The store of a point; of a scalar, as a vector of one component."""
+    """The store of a point; of a scalar, as a vector of one component, or an ordinary one of two."""
     point = slots.point
     if isinstance(point.shape, model.MatrixShape):
         size = point.shape.component.size
@@ -283,7 +284,9 @@ def _stores(case: model.Case, slots: Slots) -> list[model.AnyInstruction]:
     if isinstance(point.shape, model.VectorShape):
         return [store]
     name = f"debug_{point.name}_{point.after}"
-    vector = model.VectorConstruct(id=name, type=model.VectorType(point.shape.component, 1), parts=(point.name,))
+    ordinary = has_ordinary_vectors(case)
+    type_ = model.VectorType(point.shape.component, 1 + ordinary, ordinary)
+    vector = model.VectorConstruct(id=name, type=type_, parts=(point.name,) * (1 + ordinary))
     return [vector, structs.replace(store, vector=name)]
 
 

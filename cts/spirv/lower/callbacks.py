@@ -48,6 +48,26 @@ def matrix_per_element(instruction: model.MatrixPerElement, lowering: Lowering) 
     lowering.define(instruction.id, instruction.opcode, source.type, source.id, call, *extras)
 
 
+@lower_instruction.register
+def vector_components(instruction: model.VectorComponents, lowering: Lowering) -> None:
+    """CV-011: a call for each component, of row 0 and of its number as column."""
+    op, source = lowering.module.op, lowering.results[instruction.vector]
+    declared, function = lowering.vector(instruction.vector).declared, lowering.functions[instruction.function]
+    component, length = scalar(lowering.module, declared.component), model.constant_of(declared.length)
+    assert isinstance(function, model.PerElement) and isinstance(length, int)
+    call, coords = (
+        callback(lowering, instruction.function),
+        scalar(lowering.module, model.ComponentType(function.coords)),
+    )
+    named = [lowering.results[name].id for name in (instruction.vector, *instruction.vectors)]
+    results = []
+    for n in range(length):
+        place = [op("OpConstant", coords, number) for number in (0, n)]
+        values = [op("OpCompositeExtract", component, vector, n) for vector in named]
+        results.append(op("OpFunctionCall", component, call, *place, *values))
+    lowering.define(instruction.id, "OpCompositeConstruct", source.type, *results)
+
+
 def _composite(lowering: Lowering, extra: model.Extra) -> Id | None:
     """The type of an extra operand that is a vector or a structure (CM-036)."""
     types = [scalar(lowering.module, type_) for _, type_ in extra.scalars]

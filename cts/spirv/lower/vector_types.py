@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from cts.case.model import ComponentType, VectorType
+from cts.case.model import ComponentType, VectorType, constant_of
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import Lowering, Vector
 from cts.spirv.lower.type_constants import type_constant
@@ -12,7 +12,10 @@ from cts.spirv.lower.types import scalar
 
 
 def vector_type(lowering: Lowering, declared: VectorType) -> Id:
-    """OpTypeCooperativeVectorNV. Types declared alike are one type, the spec constant of their length included."""
+    """OpTypeCooperativeVectorNV, or OpTypeVector of an ordinary vector.
+
+    Types declared alike are one type, the spec constant of their length included.
+    """
     if declared not in lowering.vectors:
         _declare(lowering, declared, type_constant(lowering, declared.length, "type", "length"))
     return lowering.vectors[declared].id
@@ -27,7 +30,12 @@ def with_component(lowering: Lowering, source: Vector, component: ComponentType)
 
 
 def _declare(lowering: Lowering, declared: VectorType, length: Id) -> None:
-    lowering.module.capability("CooperativeVectorNV")
     component = scalar(lowering.module, declared.component)
-    type_ = lowering.module.op("OpTypeCooperativeVectorNV", component, length)
+    if declared.ordinary:
+        count = constant_of(declared.length)
+        assert isinstance(count, int), "resolve asks for a literal length"
+        type_ = lowering.module.op("OpTypeVector", component, count)
+    else:
+        lowering.module.capability("CooperativeVectorNV")
+        type_ = lowering.module.op("OpTypeCooperativeVectorNV", component, length)
     lowering.vectors[declared] = lowering.vector_of_type[type_] = Vector(declared, type_, length)

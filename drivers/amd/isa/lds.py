@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cts.drivers.amd.formats import Array
-from cts.drivers.amd.listing import Instruction, Operand
+from cts.drivers.amd.listing import M0, Instruction, Operand
 from cts.drivers.amd.operands import registers
 from cts.drivers.amd.registry import Context, Run, instruction
 from cts.drivers.amd.wave import Pending, Wave
@@ -144,6 +144,35 @@ def _store_two(i: Instruction, _: Context) -> Run:
     def run(w: Wave) -> None:
         for offset, source in zip(offsets, sources, strict=True):
             w.group.lds.write(_offsets(w, address, offset), stored(w, source, shape), where)
+        w.issue("ds", _done(where))
+
+    return run
+
+
+def _own(w: Wave, offset: int) -> Array:
+    """A word of each active lane behind another, from where M0 says on."""
+    own: Array = np.flatnonzero(w.mask).astype(np.int64) * 4 + ((w.s[M0] & 0xFFFF) + offset)
+    return own
+
+
+@instruction("ds_load_addtid_b32", counter="ds")
+def _load_own(i: Instruction, _: Context) -> Run:
+    """What a compiler has put aside: the address is M0's low half, the offset, and four times the lane's number."""
+    target, offset, where = i.operands[0], i.number("offset"), i.where
+
+    def run(w: Wave) -> None:
+        values = loaded(w.group.lds.read(_own(w, offset), 4, where), Shape(4))
+        w.issue("ds", Pending(registers(target), where, deliver(target, values, Shape(4), w.mask)))
+
+    return run
+
+
+@instruction("ds_store_addtid_b32", outs=0)
+def _store_own(i: Instruction, _: Context) -> Run:
+    source, offset, where = i.operands[0], i.number("offset"), i.where
+
+    def run(w: Wave) -> None:
+        w.group.lds.write(_own(w, offset), stored(w, source, Shape(4)), where)
         w.issue("ds", _done(where))
 
     return run

@@ -96,6 +96,11 @@ def _comparison(i: Instruction, sources: tuple[Operand, ...], context: Context) 
     return lambda w: test(left(w), right(w))
 
 
+@instruction("v_cmpx_class_f32", "v_cmpx_class_f16", outs=0)
+def _classes_to_exec(i: Instruction, context: Context) -> Run:
+    return _classes(replace(i, operands=(Operand("sgpr", "exec", EXEC, 2), *i.operands)), context)
+
+
 @instruction("v_cmp_class_f32", "v_cmp_class_f16")
 def _classes(i: Instruction, context: Context) -> Run:
     """Whether a number is of one of the kinds whose bits are set (RDNA 4 ISA, "V_CMP_CLASS_F32")."""

@@ -9,12 +9,13 @@ from msgspec import structs
 
 from cts.case import model
 from cts.drivers.emulator import control, edge_bugs
+from cts.drivers.emulator.callbacks import compiled
 from cts.drivers.emulator.fast_math import Licences
 from cts.drivers.emulator.history import BUGS as DEPENDENCES
 from cts.drivers.emulator.history import History
 from cts.drivers.emulator.instances import Instances, members_of
 from cts.drivers.emulator.matrices.memory import Bytes
-from cts.drivers.emulator.matrices.scalar import elides, settings_of, unrounding
+from cts.drivers.emulator.matrices.scalar import ScalarMachine, elides, settings_of, unrounding
 from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.operands import InstanceOperands
 from cts.drivers.emulator.options import Options
@@ -124,9 +125,21 @@ class VectorMachine:
                 return elements.convert(i.operation, i.component, self._operand(i, i.vector))
             case model.VectorBitcast():
                 return self._elements.bitcast(i.component, self.matrices[i.vector])
+            case model.VectorComponents():
+                return self._components(i)
             case model.VectorMatrixMul():
                 return self._multiply(i)
         raise AssertionError(f"the emulator does not know {type(i).__name__} in programs of cooperative vectors")
+
+    def _components(self, i: model.VectorComponents) -> Vector:
+        """A function of each component: of row 0, and of its number as column."""
+        vector, *others = (self.matrices[name] for name in (i.vector, *i.vectors))
+        program = compiled(self._case.functions[i.function], self._bug, self._case.helpers)
+        number = np.broadcast_to(np.arange(vector.length, dtype=np.uint32), vector.registers.shape)
+        given = [(v.registers, v.wide) for v in (vector, *others)]
+        scalars = ScalarMachine(self._elements.settings, self._elements.elides, self._bug)
+        registers, wide = scalars.run(program, [(np.zeros_like(number), None), (number, None), *given])
+        return replace(vector, registers=registers, wide=wide if vector.component.is_float else None)
 
     def _operand(self, i: model.Instruction, name: str) -> Vector:
         """A vector that an instruction computes with."""

@@ -35,6 +35,7 @@ _OPERATIONS: dict[str, tuple[int, Compute | None, Compute | None]] = {
     "mad": (3, lambda a, b, c: a + b * c, lambda a, b, c: added(a, b * c)),
     "and": (2, operator.and_, None),
     "or": (2, operator.or_, None),
+    "bfn.(a & b | ~a & c)": (3, lambda a, b, c: a & b | ~a & c, None),
     "xor": (2, operator.xor, None),
     "not": (1, operator.invert, None),
     "rndd": (1, None, np.floor),

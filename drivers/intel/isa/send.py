@@ -23,6 +23,8 @@ Offsets = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
 _LOAD, _STORE, _FENCE = 0, 4, 31
+#: Atomic additions, of integers and of floats, by the operation and the code of an element: what they add.
+_ADDITIONS = {(12, 2): "u4", (19, 2): "f4", (19, 5): "f2"}
 
 #: Bytes of an element in memory and in a register, by its code; elements of a lane; bytes of an address.
 _ELEMENTS = {0: (1, 1), 1: (2, 2), 2: (4, 4), 3: (8, 8), 4: (1, 4), 5: (2, 4)}
@@ -35,10 +37,11 @@ _MAX_SCRATCH = 1 << 18
 
 
 class Message(NamedTuple):
-    """A load or store: bytes of an element in memory and in a register, and how many elements each lane has.
+    """A load, a store or an atomic addition: bytes of an element in memory and in a register, and elements of a lane.
 
     `transposed`: one lane has them all, and they follow each other. `surface` is an index of the binding table,
     "scratch", "shared" or "flat"; `offset` is added to addresses, and for "scratch" a word of the address register.
+    `adds`: the type that is added.
     """
 
     stores: bool
@@ -49,6 +52,7 @@ class Message(NamedTuple):
     address: int
     surface: int | str
     offset: int
+    adds: str = ""
 
 
 @instruction("send.gtwy")
@@ -84,7 +88,8 @@ def _send(i: Instruction, context: Context) -> Effect:
         if message.stores or i.lanes != 1:
             raise Unsupported("a store of what one lane has")
         return Effect(_block_load(i, message, locate, context), reads, writes)
-    return Effect(_transfer(i, message, locate, context), reads, writes)
+    move = _addition if message.adds else _transfer
+    return Effect(move(i, message, locate, context), reads, writes)
 
 
 def _mask(o: Operand, count: int, context: Context) -> int:
@@ -93,7 +98,12 @@ def _mask(o: Operand, count: int, context: Context) -> int:
 
 def _message(i: Instruction, word: int) -> Message:
     operation, elements, kind = word & 63, word >> 9 & 7, word >> 29 & 3
-    if operation not in (_LOAD, _STORE) or elements not in _ELEMENTS or word >> 7 & 3 not in _ADDRESSES:
+    adds = _ADDITIONS.get((operation, elements), "")
+    if (
+        (operation not in (_LOAD, _STORE) and not (adds and _COUNTS[word >> 12 & 7] == 1))
+        or elements not in _ELEMENTS
+        or word >> 7 & 3 not in _ADDRESSES
+    ):
         raise Unsupported(f"the message {word:#x}")
     extended = 0 if i.words[0].startswith("a0") else int(i.words[0], 16)
     surface: int | str = "shared" if i.name == "send.slm" else "flat"
@@ -118,6 +128,7 @@ def _message(i: Instruction, word: int) -> Message:
         _ADDRESSES[word >> 7 & 3],
         surface,
         offset,
+        adds,
     )
 
 
@@ -169,6 +180,28 @@ def _transfer(
                 values = np.zeros((len(lanes), m.held), np.uint8)
                 values[:, : m.size] = _read(t, m, places, i.where)
                 held[lanes] = values
+
+    return run
+
+
+def _addition(
+    i: Instruction, m: Message, locate: Callable[[Thread], Offsets], context: Context
+) -> Callable[[Thread], None]:
+    """Lane by lane, from the lowest on: memory gains the lane's number, and the lane gets what was there before."""
+    first, length, on = i.operands[2].number * context.grf, i.lanes * m.held, lanes_of(i)
+    result = i.operands[0].number * context.grf if i.operands[0].file == "r" else None
+
+    def run(t: Thread) -> None:
+        mask, offsets = on(t), locate(t)
+        data = t.bytes[first : first + length].reshape(i.lanes, m.held)[:, : m.size]
+        for lane in range(i.lanes) if mask is None else np.flatnonzero(mask):
+            place = offsets[lane : lane + 1]
+            before = _read(t, m, place, i.where)
+            with np.errstate(all="ignore"):
+                total = before.view(m.adds) + np.ascontiguousarray(data[lane : lane + 1]).view(m.adds)
+            _write(t, m, place, total.view(np.uint8), i.where)
+            if result is not None:
+                t.bytes[result + lane * m.held : result + lane * m.held + m.size] = before[0]
 
     return run
 

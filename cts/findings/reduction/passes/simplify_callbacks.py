@@ -202,9 +202,10 @@ def _without_extras(case: model.Case, name: str, function: model.PerElement) -> 
         before = sum(_operands(e)[1] for e in function.extras[:n] if _operands(e)[0] == field)
         program = []
         for i in case.program:
-            if isinstance(i, model.MatrixPerElement) and i.function == name:
-                operands = getattr(i, field)
-                i = structs.replace(i, **{field: operands[:before] + operands[before + count :]})
+            if isinstance(i, model.MatrixPerElement | model.VectorComponents) and i.function == name:
+                own = "vectors" if isinstance(i, model.VectorComponents) else field
+                operands = getattr(i, own)
+                i = structs.replace(i, **{own: operands[:before] + operands[before + count :]})
             program.append(i)
         extras = function.extras[:n] + function.extras[n + 1 :]
         for instead in (ast.Name("value"), ast.Constant(0), ast.Constant(1)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from cts.case.model import Instruction, VectorInstruction
+from cts.case.model import Instruction, VectorInstruction, VectorLoad, VectorStore, VectorType, constant_of
 from cts.case.model.fields import Held, held
 from cts.showing.export.glsl.callbacks import callback
 from cts.showing.export.glsl.instruction import write_instruction
@@ -20,6 +20,8 @@ def by_form(instruction: Instruction, shader: Shader) -> None:
 
     The function `type` is the constructor of the result's type.
     """
+    if isinstance(instruction, VectorLoad | VectorStore) and _by_components(instruction, shader):
+        return
     kind, name = type(instruction).__name__, getattr(instruction, "id", None)
     call = re.fullmatch(r"(\w+)\((.+)\)", instruction.glsl)
     if call is None:
@@ -42,6 +44,34 @@ def by_form(instruction: Instruction, shader: Shader) -> None:
         before = shader.results[getattr(instruction, instruction.typed_as)] if instruction.typed_as else None
         result = shader.define(name, type_, before)
         shader.line(f"{function}({', '.join((result, *passed))});")
+
+
+def _by_components(instruction: VectorLoad | VectorStore, shader: Shader) -> bool:
+    """An ordinary vector loaded or stored component by component: elements of the buffer, or parts of them."""
+    declared = (
+        shader.composite(instruction.vector).declared if isinstance(instruction, VectorStore) else instruction.type
+    )
+    assert isinstance(declared, VectorType)
+    if not declared.ordinary:
+        return False
+    buffer, length = shader.case.buffers[instruction.buffer], constant_of(declared.length)
+    if isinstance(instruction, VectorStore):
+        vector = shader.results[instruction.vector]
+    else:
+        vector = shader.define(instruction.id, declared_type(shader, declared))
+    array, offset = memory_place(shader, instruction.buffer, "offset", instruction.offset)
+    first = shader.names.fresh("first")
+    shader.line(f"const uint {first} = ({offset}) / {buffer.element_size}u;")
+    assert isinstance(length, int)
+    for n in range(length):
+        index, part = divmod(n, buffer.components)
+        place = f"{array}[{first} + {index}u]" + (f"[{part}]" if buffer.components > 1 else "")
+        own = f"{vector}[{n}]"
+        if isinstance(instruction, VectorStore):
+            shader.line(f"{place} = {shader.cast(buffer.type, declared.component, own)};")
+        else:
+            shader.line(f"{own} = {shader.cast(declared.component, buffer.type, place)};")
+    return True
 
 
 def _result_type(instruction: Instruction, shader: Shader) -> Declared:

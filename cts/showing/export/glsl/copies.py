@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from cts.case.model import ComponentType, CopyPath, MatrixComponents, MatrixCopy, PerElement, Walk
+from cts.case.model import (
+    ComponentType,
+    CopyPath,
+    MatrixComponents,
+    MatrixCopy,
+    PerElement,
+    VectorComponents,
+    VectorShape,
+    Walk,
+)
 from cts.showing.export.glsl.callbacks import callback
 from cts.showing.export.glsl.instruction import write_instruction
 from cts.showing.export.glsl.shader import Shader
@@ -33,6 +42,17 @@ def matrix_components(instruction: MatrixComponents, shader: Shader) -> None:
         return
     shader.line(every)
     shader.nested(passed)
+
+
+@write_instruction.register
+def vector_components(instruction: VectorComponents, shader: Shader) -> None:
+    """Each component passed through the function."""
+    function, shape = callback(shader, instruction.function), shader.composite(instruction.vector)
+    assert isinstance(shape, VectorShape)
+    result = shader.define(instruction.id, shader.declared[instruction.vector], shader.results[instruction.vector])
+    values = [shader.results[name] for name in (instruction.vector, *instruction.vectors)]
+    for n in range(shape.length):
+        shader.line(f"{result}[{n}] = {function}(0, {n}, {', '.join(f'{v}[{n}]' for v in values)});")
 
 
 @write_instruction.register

@@ -102,6 +102,10 @@ def with_component(shader: Shader, source: Declared, declared: model.MatrixType 
 
 
 def _declare_vector(shader: Shader, declared: model.VectorType, length: str) -> None:
+    if declared.ordinary:
+        name = shader.component(declared.component, int(length))
+        shader.composite_types[declared] = Declared(name, {"length": length})
+        return
     shader.extensions.add("GL_NV_cooperative_vector")
     component = shader.component(declared.component)
     wanted = f"Vector_{component.removesuffix('_t')}_{model.constant_of(declared.length)}"
