@@ -95,12 +95,12 @@ def _of_floats(operation: str, component: ComponentType) -> Sequence[Operands]:
         pairs = [(1.5, 1 + step), (1.5, 1 + 3 * step), (1.25, 1 + 2 * step), (1 + step, 1 + step), (greatest, 1.0)]
         pairs += [(greatest, 1 + step), (greatest, 0.5), (greatest / 2, 2.0), (tiny, 1.0), (tiny, 1 - step / 2)]
         pairs += [(2 * tiny, 0.5), (tiny, 0.5), (least, 0.5), (3 * least, 0.5), (tiny, 1 + step), (0.0, greatest)]
-        pairs += [(math.inf, 1.0), *((b, a) for a, b in pairs)]
+        pairs += [(math.inf, 1.0), (1.0, math.inf), *((b, a) for a, b in pairs)]
     elif operation in ("FAdd", "FSub"):
         pairs = [(1.0, step / 2), (1 + step, step / 2), (1 + 2 * step, step / 2), (2.0, step), (1.0, step / 4)]
         pairs += [(greatest, last / 2), (greatest, last / 4), (greatest, 0.0), (greatest, -last), (1.0, -1.0)]
         pairs += [(tiny, -least), (tiny, least), (least, least), (least, -least), (2 * tiny, -tiny), (0.0, 0.0)]
-        pairs += [(math.inf, 1.0), *((b, a) for a, b in pairs)]
+        pairs += [(math.inf, 1.0), (1.0, math.inf), *((b, a) for a, b in pairs)]
         if operation == "FSub":
             pairs = [(a, -b) for a, b in pairs]
     else:

@@ -198,7 +198,7 @@ def _of_floats(
         far = FAR_OUT_IN_HALF if operation == "Tanh" and component is _C.float16 else FAR_OUT
         yield "far out, positive", numbers[0] > far
         yield "far out, negative", numbers[0] < -far
-    if operation in _EXACT and component is not _C.float32:
+    if operation in _EXACT and len(operands) > 1 and component is not _C.float32:
         with np.errstate(all="ignore"):
             yield from _ties(component, _EXACT[operation](*numbers))
 
