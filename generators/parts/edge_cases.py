@@ -57,8 +57,8 @@ def _draw_matrix_edge(choices: Choices, kernel: Kernel, support: MatrixSupport, 
     loaded = [_load(choices, kernel, support, shape, c) for c in _draw_operands(choices, operations, component)]
     for operation in operations:
         result = kernel.name("m")
-        names = [matrix.id for matrix in loaded[: operation.form.operands]]
-        kernel.program.emit(model.MatrixArithmetic(result, operation, *names))
+        b = loaded[1].id if operation.form.operands > 1 else None
+        kernel.program.emit(model.MatrixArithmetic(result, operation, loaded[0].id, b))
         kernel.store(choices, as_matrix(loaded[0], result, loaded[0].known))
 
 
@@ -155,8 +155,8 @@ def _draw_vector_edge(choices: Choices, kernel: VectorKernel, component: model.C
     loaded = [_load_vector(kernel, component, length, c) for c in _draw_operands(choices, operations, component)]
     for operation in operations:
         result = kernel.name("v")
-        names = [vector.id for vector in loaded[: operation.form.operands]]
-        kernel.program.emit(model.VectorArithmetic(result, operation, *names))
+        b, c = (loaded[n].id if operation.form.operands > n else None for n in (1, 2))
+        kernel.program.emit(model.VectorArithmetic(result, operation, loaded[0].id, b, c))
         kernel.store(choices, Vector(result, component, length, loaded[0].known))
 
 
