@@ -102,12 +102,12 @@ class VectorDraws:
     #: Makers of operands of instructions that are not operations: the latter have most vectors.
     MADE = (
         *weights({"itself": 20, "null": 2, "bitcast": 2, "conversion": 1, "construct": 2, "insert": 1}),
-        *weights({"operation": 1, "multiple": 2, "condition": 2, "switch": 2, "loop": 2}),
+        *weights({"operation": 1, "multiple": 3, "condition": 2, "switch": 2, "loop": 2}),
     )
 
     #: Makers of the third operands of Fma, the one operation that has any: hardly what was there before.
     THIRD = (
-        *weights({"itself": 1, "constant": 1, "null": 1, "load": 1, "bitcast": 2, "conversion": 2, "construct": 2}),
+        *weights({"itself": 1, "constant": 1, "null": 2, "load": 1, "bitcast": 2, "conversion": 2, "construct": 2}),
         *weights({"insert": 1, "operation": 1, "multiple": 2, "condition": 2, "switch": 1, "loop": 1}),
     )
 
