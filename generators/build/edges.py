@@ -59,14 +59,11 @@ def _of_integers(operation: str, component: ComponentType) -> Sequence[Operands]
         bounds = [(low, low), (low, middle + 1), (middle, middle), (middle + 1, top), (top, top), (1, 2)]
         return [(a, *((x - least) % (1 << width) + least for x in bound)) for a in ends for bound in bounds]
     if operation in ("SDiv", "UDiv"):
-        return [(a, b) for a in ends for b in ends if _divides(operation, width, a, b)]
+        # By no 0, and no least number by -1.
+        least, most = 1 << width - 1, (1 << width) - 1
+        undefined = [(least, most)] if operation == "SDiv" else []
+        return [(a, b) for a in ends for b in ends if b and (a & most, b & most) not in undefined]
     return [(a, b) for a in ends for b in ends]
-
-
-def _divides(operation: str, width: int, a: int, b: int) -> bool:
-    """Whether a division is defined: by no 0, and no least number by -1."""
-    a, b = a % (1 << width), b % (1 << width)
-    return b != 0 and (operation == "UDiv" or (a, b) != (1 << width - 1, (1 << width) - 1))
 
 
 def _of_floats(operation: str, component: ComponentType) -> Sequence[Operands]:

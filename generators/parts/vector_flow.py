@@ -72,8 +72,10 @@ def _merged(choices: Choices, kernel: VectorKernel, vector: Vector, kind: str) -
     """The vector, or a loaded one if an invocation takes the loop, the branch or the literal."""
     program, name = kernel.program, kernel.name("l" if kind == "loop" else "i")
     if kind == "loop":
-        program.begin_loop(written(kernel.constness, draw_count(choices, kernel)), [(name, vector.id)])
-        other = of_load(choices, kernel, vector)
+        count = draw_count(choices, kernel)
+        program.begin_loop(written(kernel.constness, count), [(name, vector.id)])
+        with _iterations(kernel, count.most(kernel.lanes)):
+            other = of_load(choices, kernel, vector)
         program.end_loop([other.id])
         return either(vector, other, name)
     begin = program.begin_if if kind == "condition" else program.begin_switch
