@@ -107,7 +107,7 @@ def _of_floats(operation: str, component: ComponentType) -> Sequence[Operands]:
         )
         if operation in ("Exp", "Log", "Tanh", "Atan"):
             # They have limits far out.
-            ends, others = [*ends, 9.5, 17.0, 80.0], (0.0,)
+            ends, others = [*ends, 9.5, 17.0, 80.0], [0.0]
         pairs = [(a, b) for a in ends for b in others]
     return [(code(component, a * s), code(component, b * t)) for a, b in pairs for s, t in _signs(operation)]
 
