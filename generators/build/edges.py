@@ -102,9 +102,9 @@ def _of_floats(operation: str, component: ComponentType) -> Sequence[Operands]:
             pairs = [(a, -b) for a, b in pairs]
     else:
         ends = [0.0, least, tiny, tiny - least, 1.0, 1 + step, greatest, greatest - last, 0.5, math.inf]
-        others = (
-            (1.0, 2.0, 0.5, 3.0, tiny, math.inf) if operation == "FDiv" else (0.0, 1.0, least, tiny, greatest, math.inf)
-        )
+        others = [0.0, 1.0, least, tiny, greatest, math.inf]
+        if operation == "FDiv":
+            others = [1.0, 2.0, 0.5, 3.0, tiny, math.inf]
         if operation in ("Exp", "Log", "Tanh", "Atan"):
             # They have limits far out.
             ends, others = [*ends, 9.5, 17.0, 80.0], [0.0]
