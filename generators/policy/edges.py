@@ -9,11 +9,8 @@ from cts.case.model import FloatMode
 class EdgeDraws:
     """Chances of pairs of operands on edges."""
 
-    #: A case of matrix_arithmetic, or of vector_arithmetic, is about edges: a sixth, each has dozens of pairs.
+    #: A case of matrix_arithmetic, vector_arithmetic or conversions is about edges: a sixth, each has dozens of pairs.
     EDGES = one_in(6, 5, 8)
-
-    #: A case of conversions is about edges.
-    CONVERSIONS = one_in(6, 5, 8)
 
     #: Such a case of vectors is of floats, or of integers: these have more types.
     FLOATS = Chance(3, 10)

@@ -156,6 +156,9 @@ class VectorProductDraws:
     #: The first layer's matrix is multiplied again: a quarter, since two products may be made one.
     SHARED = one_in(4, 3, 6)
 
+    #: What gives a product's input, beside memory: now and then a loop, or a merge of two vectors.
+    INPUTS = weights({"itself": 20, "condition": 1, "switch": 1, "loop": 1})
+
     #: It is multiplied with another input.
     OTHER_INPUT = Chance(5, 10)
 
