@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.case import model
+from cts.case.model.float_modes import COMPUTED_WIDTHS
 from cts.case.oracle.expectation import Freedom
 from cts.features.sites import CaseView
 
@@ -43,7 +44,7 @@ _EXACT: Mapping[str, Callable[..., Floats]] = {
 _SIGNED = {"SConvert": True, "UConvert": False, "ConvertSToF": True, "ConvertUToF": False}
 
 #: The types whose roundings and denormals execution modes bind (NU-040).
-_MODES = (_C.float16, _C.float32)
+_MODES = tuple(_C(width.value) for width in COMPUTED_WIDTHS)
 
 
 def edges_of(cases: CaseView, seen: frozenset[str]) -> Iterator[tuple[str, bool]]:
@@ -195,7 +196,7 @@ def _of_floats(
         yield from _ends("result", component, result)
     numbers = [_numbers(component, bits) for bits in operands]
     if operation in _FAR:
-        far = FAR_OUT_IN_HALF if operation == "Tanh" and component is _C.float16 else FAR_OUT
+        far = FAR_OUT_IN_HALF if operation == "Tanh" and component.size == 2 else FAR_OUT
         yield "far out, positive", numbers[0] > far
         yield "far out, negative", numbers[0] < -far
     if operation in _EXACT and len(operands) > 1 and component is not _C.float32:
