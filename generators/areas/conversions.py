@@ -35,7 +35,7 @@ def cases(capabilities: Capabilities) -> Source[model.Case]:
         raise NothingToGenerate("the driver has no two matrix types of moderate size to convert between")
 
     def conversions(choices: Choices) -> model.Case:
-        if choices.chance(EdgeDraws.CONVERSIONS):
+        if choices.chance(EdgeDraws.EDGES):
             return draw_conversion_edges(choices, supports, rows)
         return _draw_case(choices, supports, rows)
 

@@ -16,7 +16,7 @@ from cts.generators.build.supports import draw_length
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS, draw_vector_dispatch
 from cts.generators.parts.vector_dependence import draw_vector_chain
-from cts.generators.parts.vector_flow import draw_if, draw_loop, draw_switch
+from cts.generators.parts.vector_flow import draw_alike, draw_if, draw_loop, draw_switch
 from cts.generators.parts.vector_networks import MAX_PRODUCTS, draw_again, draw_layer, draw_next, load_input
 from cts.generators.parts.vector_products import results_of, usable_rows
 from cts.generators.policy.vectors import VectorProductDraws
@@ -49,7 +49,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, rows: Sequence[Vect
     kernel = VectorKernel(choices, capabilities, dispatch)
     kernel.ieee = draw_ieee(choices, controls, row.input)
     exact = not choices.chance(VectorProductDraws.INEXACT)
-    source = load_input(choices, kernel, row, k, exact=exact)
+    source = draw_alike(choices, kernel, load_input(choices, kernel, row, k, exact=exact), VectorProductDraws.INPUTS)
     result = _draw_divergent(choices, kernel, row, source, k, m, exact=exact)
     kept = choices.pick(VectorProductDraws.KEPT)
     first = result

@@ -199,9 +199,8 @@ def _lengthened(sketch: LayoutSketch, d: int, beyond: int) -> LayoutSketch:
 
 
 def shortened(sketch: LayoutSketch) -> LayoutSketch:
-    """A sketch with no long dimension: for tensors that would otherwise be too large."""
-    if sketch.long is None:
-        return sketch
+    """A sketch with no long dimension, and one slice of all instances: for tensors that would be too large."""
     axes = list(sketch.axes)
-    axes[sketch.long] = replace(axes[sketch.long], extent=2)
-    return replace(sketch, axes=tuple(axes), long=None)
+    if sketch.long is not None:
+        axes[sketch.long] = replace(axes[sketch.long], extent=2)
+    return replace(sketch, axes=tuple(axes), long=None, variation=0, tiled=False)

@@ -13,7 +13,7 @@ from cts.base.choices import Choices
 from cts.case import model
 from cts.case.model.component import Number
 from cts.device.capabilities import Capabilities, Feature
-from cts.generators.build.contents import Contents
+from cts.generators.build.contents import Contents, cycle
 from cts.generators.build.fast_math import with_fast_math
 from cts.generators.build.memory import FILL, Part, Region
 from cts.generators.build.operands import Constness
@@ -296,11 +296,7 @@ class VectorKernel:
 
 def known_of(numbers: Sequence[Number]) -> Known:
     """What is known of a vector of numbers: whole ones, or multiples of 1/8; nothing where there are bit patterns."""
-    plain = [float(n) for n in numbers if not isinstance(n, str)]
-    if len(plain) < len(numbers):
-        return UNBOUNDED
-    grain = next((g for g in (0, -3) if all((n * 2**-g).is_integer() for n in plain)), None)
-    return Known(min(plain), max(plain), grain)
+    return UNBOUNDED if any(isinstance(n, str) for n in numbers) else cycle(numbers).known
 
 
 def _reread(read: model.ComponentType, declared: model.ComponentType, known: Known | None) -> Known | None:

@@ -85,7 +85,7 @@ def _plain(
             yield from (Step(target, use=u) for u in to if u is not None)
             continue
         for u in to:
-            for operation in _operations(source, target):
+            for operation in operations_between(source, target):
                 yield Step(target, operation, u)
                 if target.is_float8:
                     yield Step(target, operation, u, saturate=True)
@@ -99,7 +99,7 @@ def _plain(
         yield Step(source, use=model.Use.B, transpose=True)
 
 
-def _operations(source: model.ComponentType, target: model.ComponentType) -> Sequence[model.Conversion]:
+def operations_between(source: model.ComponentType, target: model.ComponentType) -> Sequence[model.Conversion]:
     """SPIR-V's: results of OpUConvert and OpConvertFToU are of unsigned types."""
     unsigned = not target.is_float and not target.is_signed
     if source.is_float:
@@ -160,11 +160,11 @@ def sound(source: model.ComponentType, known: Known, step: Step, *, ieee: bool =
 
 @lru_cache(maxsize=4096)
 def interesting(source: model.ComponentType, step: Step, seed: int) -> tuple[float, ...]:
-    """Numbers of the source type that matter to a step, half of them on edges, in an order that `seed` chooses."""
+    """Numbers of the source type that matter to a step, three quarters of them on edges, in an order by `seed`."""
     read, rng = _read(source, step.operation), random.Random(seed)
     chosen: list[float] = []
     for fitting, most in (
-        (_edges(source, read, step.component), _CYCLE // 2),
+        (_edges(source, read, step.component), _CYCLE * 3 // 4),
         (_all(source, read, step.component), _CYCLE),
     ):
         left = [x for x in fitting if x not in chosen]
@@ -192,7 +192,7 @@ def _edges(source: model.ComponentType, read: model.ComponentType, target: model
             numbers += [f.greatest, f.least, f.least * f.unit, f.least * (1 - f.unit)]
         else:
             least, most = limits(component)
-            numbers += [least, least + 1, most, most - 1, most // 2]
+            numbers += [least, least + 1, most, most - 1, most // 2, most // 2 + 1, -1, 0]
     if target.is_float:
         unit, whole = target.format.unit, 2.0**target.format.precision
         numbers += [1 + unit / 2, 1 + 1.5 * unit, whole + 1, whole + 3]

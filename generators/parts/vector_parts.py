@@ -18,7 +18,7 @@ from cts.generators.build.supports import VECTOR_ARITHMETIC
 from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, multiplied, negated, reread, within
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS, At, written
-from cts.generators.parts.conversion_operands import Step, converted
+from cts.generators.parts.conversion_operands import Step, converted, operations_between
 from cts.generators.parts.vector_operations import represents
 from cts.generators.policy.vectors import VectorDraws
 
@@ -126,7 +126,7 @@ def draw_times_scalar(choices: Choices, kernel: VectorKernel, vector: Vector, so
 def conversions(capabilities: Capabilities, source: model.ComponentType) -> Iterator[Step]:
     """The conversions of vectors of a type to other types that a device has."""
     for target in other_types(capabilities, source):
-        yield from (Step(target, operation) for operation in _operations(source, target))
+        yield from (Step(target, operation) for operation in operations_between(source, target))
 
 
 def other_types(capabilities: Capabilities, component: model.ComponentType) -> list[model.ComponentType]:
@@ -144,19 +144,6 @@ def feasible(kernel: VectorKernel, vector: Vector) -> list[Step]:
         if clear or (known is not None and kernel.ieee and not known.bounded):
             steps.append(step)
     return steps
-
-
-def _operations(source: model.ComponentType, target: model.ComponentType) -> Sequence[model.Conversion]:
-    unsigned = not target.is_float and not target.is_signed
-    if source.is_float and target.is_float:
-        return (model.Conversion.FConvert,)
-    if source.is_float:
-        return (model.Conversion.ConvertFToU,) if unsigned else (model.Conversion.ConvertFToS,)
-    if target.is_float:
-        return model.Conversion.ConvertSToF, model.Conversion.ConvertUToF
-    if source.size == target.size:
-        return ()
-    return (model.Conversion.SConvert, model.Conversion.UConvert) if unsigned else (model.Conversion.SConvert,)
 
 
 def draw_conversion(choices: Choices, kernel: VectorKernel, vector: Vector, *, unsigned: bool = False) -> Vector | None:
@@ -251,13 +238,13 @@ def _of_other_bits(choices: Choices, kernel: VectorKernel, vector: Vector) -> Ve
 
 
 def _of_conversion(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector | None:
-    kinds = [c for c in other_types(kernel.capabilities, vector.component) if _operations(c, vector.component)]
+    kinds = [c for c in other_types(kernel.capabilities, vector.component) if operations_between(c, vector.component)]
     if not kinds:
         return None
     source = choices.pick(kinds)
     contents = draw_contents(choices, source, Wanted(size=8, sign="nonnegative", exact=True))
     loaded = kernel.load(choices, source, vector.length, contents)
-    step = Step(vector.component, choices.pick(_operations(source, vector.component)))
+    step = Step(vector.component, choices.pick(operations_between(source, vector.component)))
     return convert(kernel, loaded, step) if step in feasible(kernel, loaded) else None
 
 

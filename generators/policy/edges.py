@@ -9,20 +9,23 @@ from cts.case.model import FloatMode
 class EdgeDraws:
     """Chances of pairs of operands on edges."""
 
-    #: A case of matrix_arithmetic, or of vector_arithmetic, is about edges: a sixth, each has dozens of pairs.
+    #: A case of matrix_arithmetic, vector_arithmetic or conversions is about edges: a sixth, each has dozens of pairs.
     EDGES = one_in(6, 5, 8)
 
-    #: A case of conversions is about edges: fewer, half of the other conversions' numbers are on edges, too.
-    CONVERSIONS = one_in(8, 6, 10)
-
-    #: Such a case of vectors is of floats, or of integers.
-    FLOATS = Chance(4, 10)
+    #: Such a case of vectors is of floats, or of integers: these have more types.
+    FLOATS = Chance(3, 10)
 
     #: An operation on vectors is a conversion: half, each pair of types and rounding has edges of its own.
     CONVERSION = Chance(5, 10)
 
-    #: Operations of a case, each of its own operands.
-    OPERATIONS = (1, 3, 2, 4)
+    #: Groups of operations of a case of matrix_arithmetic, each of its own operands.
+    OPERATIONS = (2, 4, 3, 5)
+
+    #: The same of vectors, and of conversions: more, as there are more operations and pairs of types.
+    MANY_OPERATIONS = (4, 7, 5, 6)
+
+    #: Operations of a group, such as minima and maxima: operands are loaded once for all of them.
+    ALIKE = (2, 4, 3)
 
     #: Rounding modes, by which ties and overflow are judged.
     ROUNDINGS = (FloatMode.RoundingModeRTE, FloatMode.RoundingModeRTZ)

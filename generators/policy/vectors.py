@@ -101,14 +101,14 @@ class VectorDraws:
 
     #: Makers of operands of instructions that are not operations: the latter have most vectors.
     MADE = (
-        *weights({"itself": 20, "null": 2, "bitcast": 2, "conversion": 1, "construct": 1, "insert": 1}),
-        *weights({"operation": 1, "multiple": 2, "condition": 2, "switch": 2}),
+        *weights({"itself": 20, "null": 2, "bitcast": 2, "conversion": 1, "construct": 2, "insert": 1}),
+        *weights({"operation": 1, "multiple": 3, "condition": 2, "switch": 2, "loop": 2}),
     )
 
     #: Makers of the third operands of Fma, the one operation that has any: hardly what was there before.
     THIRD = (
-        *weights({"itself": 2, "constant": 1, "null": 1, "load": 1, "bitcast": 1, "conversion": 1, "construct": 1}),
-        *weights({"insert": 1, "operation": 1, "multiple": 1, "condition": 1, "switch": 1, "loop": 1}),
+        *weights({"itself": 1, "constant": 1, "null": 2, "load": 1, "bitcast": 2, "conversion": 2, "construct": 2}),
+        *weights({"insert": 1, "operation": 1, "multiple": 2, "condition": 2, "switch": 1, "loop": 1}),
     )
 
     #: Memory of vectors: mostly storage buffers, the simplest; workgroup memory needs a barrier.
@@ -155,6 +155,9 @@ class VectorProductDraws:
 
     #: The first layer's matrix is multiplied again: a quarter, since two products may be made one.
     SHARED = one_in(4, 3, 6)
+
+    #: What gives a product's input, beside memory: now and then a loop, or a merge of two vectors.
+    INPUTS = weights({"itself": 20, "condition": 1, "switch": 1, "loop": 1})
 
     #: It is multiplied with another input.
     OTHER_INPUT = Chance(5, 10)

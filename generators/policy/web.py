@@ -51,8 +51,8 @@ class WebDraws:
     #: Producers and consumers that few types have, or that have operands of many kinds, and how often they stand
     #: among the others.
     WEIGHTS: Mapping[str, int] = {
-        "bitcast": 10, "transposed": 3, "reduced": 3, "components": 2, "c": 4, "object": 2, "extra": 2,
-        "tensor store": 2, "product": 3, "negation": 2, "switch": 2,
+        "bitcast": 10, "transposed": 3, "reduced": 4, "components": 2, "c": 4, "object": 2, "extra": 2,
+        "tensor store": 2, "product": 3, "negation": 2, "switch": 2, "carried": 3, "scaled": 2,
     }  # fmt: skip
 
     #: More rows and columns than that, of products without granules.
@@ -71,7 +71,7 @@ class WebDraws:
     TURN = weights(swap=1, function=1, made=9)
 
     #: How iterations end early: often, and last, since what is handed on may come from any producer.
-    EXITS = weights({"none": 1, "break": 2, "continue": 2, "break first": 1, "continue first": 1})
+    EXITS = weights({"none": 1, "break": 3, "continue": 3, "break first": 1, "continue first": 1})
 
     #: The side of a web's matrices, in granules of its products.
     SIDES = (1, 2, 3, 1, 2)

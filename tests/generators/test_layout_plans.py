@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from cts.base.choices import Seeded
 from cts.case.model import ClampMode
 from cts.case.model.operand import Factors
 from cts.generators.build.layout_plans import Purpose, plan
-from cts.generators.build.layout_sketches import Axis, LayoutSketch, shortened
+from cts.generators.build.layout_sketches import Axis, LayoutSketch, draw_layout, shortened
 from cts.generators.build.layouts import LayoutState, SetDimension, Slice
+from cts.generators.build.memory import MAX_BYTES
 from cts.generators.build.operands import Grid, Varying
 
 GRID = Grid(x=2, y=2)
@@ -89,3 +91,13 @@ def test_a_store_of_many_elements_is_short_where_the_long_dimension_would_make_i
     begin = LayoutState.fresh(5, ClampMode.Undefined)
     long, short = (plan(s, begin, purpose).state.end(Grid()) for s in (sketch, shortened(sketch)))
     assert long > 1 << 24 > 1 << 20 > short
+
+
+def test_a_shortened_tensor_is_small_however_many_instances_there_are() -> None:
+    """Stores of 64 workgroups have a tensor each: slices that differ by workgroup would make each one long."""
+    grid = Grid(y=64)
+    purpose = Purpose(store=True, shape=(8, 8), needed=64, grid=grid, blocks=False)
+    for seed in range(600):
+        sketch = draw_layout(Seeded(f"stores {seed}"))
+        planned = plan(shortened(sketch), LayoutState.fresh(sketch.dim, sketch.clamp), purpose)
+        assert planned.state.end(grid) * grid.instances * 4 <= MAX_BYTES, seed

@@ -13,10 +13,10 @@ from cts.base.choices import Choices, Seeded, strategy
 from cts.base.errors import NothingToGenerate
 from cts.case import model
 from cts.device.capabilities import Capabilities, VectorMulSupport, everything
-from cts.generators.build.contents import Wanted, draw_contents
+from cts.generators.build.contents import Wanted, cycle, draw_contents
 from cts.generators.build.value_ranges import Known
 from cts.generators.build.vector_kernels import Vector, VectorKernel
-from cts.generators.parts.vector_flow import draw_loop
+from cts.generators.parts.vector_flow import draw_alike, draw_loop
 from cts.generators.parts.vector_parts import MAKERS
 from cts.plugins import registry
 from tests.generators.samples import sample
@@ -194,3 +194,17 @@ def test_what_a_loop_carries_is_known_of_every_iteration() -> None:
         made = next(i for i in kernel.program.instructions if begin.carry[0].init in i.defines)
         begun.add(type(made).__name__)
     assert len(begun) > 3, "other producers than the vector itself"
+
+
+def test_a_loop_that_makes_an_operand_in_a_loop_has_places_of_its_own() -> None:
+    for number in range(40):
+        choices = Seeded(f"loops {number}")
+        kernel = VectorKernel(choices, everything(), model.Dispatch(invocations=2))
+
+        def iteration(c: Choices, carried: Sequence[Vector], kernel: VectorKernel = kernel) -> Sequence[Vector]:
+            return [draw_alike(c, kernel, vector, ("loop",)) for vector in carried]
+
+        vector = kernel.load(choices, model.ComponentType.int32, 5, cycle((1, 2, 3)))
+        kernel.store(choices, draw_loop(choices, kernel, [vector], iteration)[0])
+        case = kernel.case()
+        assert registry.oracle().violations(case) == [], model.dumps_case(case)

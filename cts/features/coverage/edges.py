@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import ml_dtypes
@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.case import model
+from cts.case.model.float_modes import COMPUTED_WIDTHS
+from cts.case.oracle.expectation import Freedom
 from cts.features.sites import CaseView
 
 _C = model.ComponentType
@@ -17,39 +19,69 @@ Bits: TypeAlias = npt.NDArray[Any]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
-#: From where on a function of floats is as good as its limit, or beyond the type.
-FAR_OUT = 16.0
+#: From where on a function of floats is as good as its limit, or beyond the type; of tanh in float16, less: it is as
+#: precise as exp, which overflows at 11.
+FAR_OUT, FAR_OUT_IN_HALF = 16.0, 8.0
 
 _SHIFTS = ("ShiftLeftLogical", "ShiftRightLogical", "ShiftRightArithmetic")
 _FAR = ("Exp", "Tanh", "Atan")
 #: Operations whose results have bounds: one allowed value is rare.
 _BOUNDED = ("Exp", "Log", "Tanh", "Atan", "FDiv")
+#: Operations whose results have no edges of their own: 0 and 1, or bounds.
+_WITHOUT_ENDS = ("Exp", "Log", "Tanh", "Atan", "Step")
+#: Operands for which no specification says the result: divisors beyond 2 to the power of the type's bias (NU-011), and
+#: what overflows in exp, or is infinite in atan (NU-022).
+_UNSAID = frozenset({"FDiv: b greatest", "FDiv: b denormal", "Tanh: a greatest", "Atan: a infinite"})
+
+#: Results before they are rounded; float64 has those of denormals and of float16.
+_EXACT: Mapping[str, Callable[..., Floats]] = {
+    "FAdd": np.add,
+    "FSub": np.subtract,
+    "FMul": np.multiply,
+    "FNegate": np.negative,
+}
+#: How conversions read integers, whose type may say otherwise.
+_SIGNED = {"SConvert": True, "UConvert": False, "ConvertSToF": True, "ConvertUToF": False}
+
+#: The types whose roundings and denormals execution modes bind (NU-040).
+_MODES = tuple(_C(width.value) for width in COMPUTED_WIDTHS)
 
 
 def edges_of(cases: CaseView, seen: frozenset[str]) -> Iterator[tuple[str, bool]]:
     """The edges that a case's operations are on: a name, and whether a wrong result there would show.
 
-    It shows if the oracle allows a single result there, or bounds if precision is limited, and memory depends on it.
+    It shows if memory depends on the result, and if the oracle allows one result there. A zero may be allowed beside
+    it, since denormals may be flushed. Bounds are enough if precision is limited, and both neighbours of a source that
+    is rounded to a type without rounding modes.
     """
     for i in cases.case.program:
         name = getattr(i, "id", None)
         result = None if name is None else cases.results.get(name)
         if name is None or result is None:
             continue
-        bounded = getattr(getattr(i, "operation", None), "value", None) in _BOUNDED
-        exact = _exact(cases, name, result.shape, bounded=bounded)
         for edge, where in _edges(cases, i, result):
-            if where.any():
-                at = np.broadcast_to(where, result.shape) if where.shape != result.shape else where
-                yield edge, name in seen and bool((at & exact).any())
+            judged = where & _judged(cases, i, name, edge, result.shape)
+            # A result that may be another one is on no edge.
+            if judged.any() if ": result " in edge else where.any():
+                yield edge, name in seen and bool(judged.any())
 
 
-def _exact(cases: CaseView, name: str, shape: tuple[int, ...], *, bounded: bool) -> Mask:
-    """Where a result has one allowed value, or is `bounded` and has an interval."""
+def _judged(cases: CaseView, i: model.Instruction, name: str, edge: str, shape: tuple[int, ...]) -> Mask:
+    """Where a wrong result on an edge differs from all that the oracle allows."""
     spread = cases.expectation.spreads.get(name)
     if spread is None:
         return np.ones(shape, bool)
-    return np.asarray((bounded | (spread.lo == spread.hi)) & (spread.flags == 0))
+    component, flags = _component(cases, name), spread.flags
+    low, high = _numbers(component, spread.lo), _numbers(component, spread.hi)
+    if edge.endswith(model.FloatMode.DenormPreserve.value):
+        return np.asarray((spread.lo == spread.hi) & (flags == 0))
+    certain = flags & ~np.uint8(Freedom.EITHER_ZERO) == 0
+    if edge.endswith(model.FloatMode.DenormFlushToZero.value):
+        return np.asarray((low == 0) & (high == 0) & certain)
+    bounded = getattr(getattr(i, "operation", None), "value", None) in _BOUNDED
+    if ": source " in edge and component not in _MODES:
+        bounded = True
+    return np.asarray(((low == high) | bounded) & certain | np.isnan(low) & (flags == Freedom.NAN))
 
 
 def _edges(cases: CaseView, i: model.Instruction, result: Bits) -> Iterator[tuple[str, Mask]]:
@@ -63,6 +95,10 @@ def _edges(cases: CaseView, i: model.Instruction, result: Bits) -> Iterator[tupl
             given = [o for o in operands if o is not None]
             of = _of_floats if component.is_float else _of_integers
             yield from ((f"{head}: {edge}", where) for edge, where in of(i.operation.value, component, given, result))
+            if isinstance(i, model.MatrixArithmetic) and i.operation.value in _EXACT and component.is_float:
+                with np.errstate(all="ignore"):
+                    exact = _EXACT[i.operation.value](*(_numbers(component, bits) for bits in given))
+                yield from _moded_denormals(cases.case, head, component, exact)
         case model.MatrixConvert() if i.operation is not None:
             yield from _conversion(cases, i.matrix, _component(cases, i.id), i.operation.value, result)
         case model.VectorConvert():
@@ -96,6 +132,18 @@ def _ends(who: str, component: model.ComponentType, bits: Bits) -> Iterator[tupl
         yield f"{who} greatest", numbers == greatest
 
 
+def _moded_denormals(
+    case: model.Case, head: str, component: model.ComponentType, exact: Floats
+) -> Iterator[tuple[str, Mask]]:
+    """Results that are denormals, under a mode that keeps or flushes them; `exact`: before they are rounded.
+
+    Of matrices alone: loads and stores of vectors may flush denormals.
+    """
+    if mode := _mode(case, component, "Denorm"):
+        tiny = float(ml_dtypes.finfo(component.dtype).tiny)  # type: ignore[no-untyped-call]
+        yield f"{head}: denormal{mode}", (exact != 0) & (np.abs(exact) < tiny)
+
+
 def _limits(component: model.ComponentType) -> tuple[int, int]:
     info = np.iinfo(component.dtype)
     return int(info.min), int(info.max)
@@ -111,12 +159,14 @@ def _numbers(component: model.ComponentType, bits: Bits) -> Any:
 def _of_integers(
     operation: str, component: model.ComponentType, operands: list[Bits], result: Bits
 ) -> Iterator[tuple[str, Mask]]:
-    for who, bits in zip("abc", operands, strict=False):
+    is_shift = operation in _SHIFTS
+    # Shifts by the width or more are undefined.
+    for who, bits in zip("a" if is_shift else "abc", operands, strict=False):
         # A divisor is no 0, which is the least unsigned number.
         is_divisor = who == "b" and operation in ("SDiv", "UDiv") and not component.is_signed
         yield from list(_ends(who, component, bits))[is_divisor:]
     numbers = [_numbers(component, bits) for bits in operands]
-    if operation in _SHIFTS:
+    if is_shift:
         width = 8 * component.size
         shift = numbers[1] % (1 << width)
         yield "by 0", shift == 0
@@ -127,8 +177,11 @@ def _of_integers(
         least, greatest = _limits(component)
         whole = exact(numbers[0], numbers[1])
         yield "just below overflow", (whole >= greatest - 1) & (whole <= greatest)
-        yield "just beyond overflow", (whole > greatest) & (whole <= greatest + 2)
-        yield "just beyond the least", (whole < least) & (whole >= least - 2)
+        # No difference of unsigned numbers is too large, and no sum or product too small.
+        if component.is_signed or operation != "ISub":
+            yield "just beyond overflow", (whole > greatest) & (whole <= greatest + 2)
+        if component.is_signed or operation == "ISub":
+            yield "just beyond the least", (whole < least) & (whole >= least - 2)
     if operation in ("SDiv", "UDiv"):
         yield "by -1 or 1", np.abs(numbers[1]) == 1
         yield "by more than a", np.abs(numbers[1]) > np.abs(numbers[0])
@@ -138,17 +191,17 @@ def _of_floats(
     operation: str, component: model.ComponentType, operands: list[Bits], result: Bits
 ) -> Iterator[tuple[str, Mask]]:
     for who, bits in zip("abc", operands, strict=False):
-        yield from _ends(who, component, bits)
-    yield from _ends("result", component, result)
+        yield from (end for end in _ends(who, component, bits) if f"{operation}: {end[0]}" not in _UNSAID)
+    if operation not in _WITHOUT_ENDS:
+        yield from _ends("result", component, result)
     numbers = [_numbers(component, bits) for bits in operands]
     if operation in _FAR:
-        yield "far out, positive", numbers[0] > FAR_OUT
-        yield "far out, negative", numbers[0] < -FAR_OUT
-    exact = {"FAdd": lambda a, b: a + b, "FSub": lambda a, b: a - b, "FMul": lambda a, b: a * b}.get(operation)
-    if exact is not None and component is not _C.float32:
+        far = FAR_OUT_IN_HALF if operation == "Tanh" and component.size == 2 else FAR_OUT
+        yield "far out, positive", numbers[0] > far
+        yield "far out, negative", numbers[0] < -far
+    if operation in _EXACT and len(operands) > 1 and component is not _C.float32:
         with np.errstate(all="ignore"):
-            whole = exact(numbers[0], numbers[1])
-        yield from _ties(component, whole)
+            yield from _ties(component, _EXACT[operation](*numbers))
 
 
 def _ties(component: model.ComponentType, numbers: Floats) -> Iterator[tuple[str, Mask]]:
@@ -179,6 +232,8 @@ def _conversion(
         return
     head = f"{operation} of {component.value} to {target.value}"
     numbers = _numbers(component, bits)
+    if operation in _SIGNED:
+        numbers = _numbers(_C(f"{'' if _SIGNED[operation] else 'u'}int{8 * component.size}"), bits)
     found = [*_ends("source", component, bits)]
     if target.is_float:
         found += [*_ends("result", target, result)]
@@ -186,6 +241,8 @@ def _conversion(
         exact = numbers.astype(np.float64)
         # Without a mode, both neighbours of a tie are right (NU-012).
         found += [(f"{edge}{mode}", where) for edge, where in _ties(target, exact) if mode]
+        if component in _MODES and isinstance(cases.types[source], model.MatrixShape):
+            yield from _moded_denormals(cases.case, head, target, exact)
     elif component.is_float:
         with np.errstate(invalid="ignore"):
             found += [
@@ -196,8 +253,7 @@ def _conversion(
     yield from ((f"{head}: {edge}", where) for edge, where in found)
 
 
-def _mode(case: model.Case, component: model.ComponentType) -> str:
-    """How roundings to a type are judged."""
+def _mode(case: model.Case, component: model.ComponentType, kind: str = "RoundingMode") -> str:
+    """How roundings to a type are judged, or its denormals: `, ` and the mode; nothing without one."""
     modes = [m.value for w, bound in case.float_modes.items() for m in bound if w.value == component.value]
-    rounding = [m for m in modes if m.startswith("RoundingMode")]
-    return f", {rounding[0]}" if rounding else ""
+    return "".join(f", {mode}" for mode in modes if mode.startswith(kind))
