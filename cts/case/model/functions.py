@@ -106,11 +106,24 @@ class Combine(Function, frozen=True):
     body: str
 
 
-class Parameter(Struct, frozen=True, forbid_unknown_fields=True):
-    """A parameter of a helper, or a member of a structure: a scalar."""
+class Parameter(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A parameter of a helper, or a member of a structure: a scalar.
+
+    `declared` is the microscaling type that a helper's byte has for the body, and in the module (MT-002).
+    """
 
     name: Identifier
     type: ComponentType
+    declared: Literal["float4_e2m1", "float6_e2m3", "float6_e3m2", "float8_e8m0", "mxint8"] | None = None
+
+    def __post_init__(self) -> None:
+        if self.declared is not None and self.type is not ComponentType.uint8:
+            raise ValueError(f"{self.declared} is declared of a {self.type.value} instead of `type: uint8`")
+
+    @property
+    def of(self) -> ComponentType | Microscaling:
+        """What bodies get of it."""
+        return self.type if self.declared is None else Microscaling(self.declared)
 
 
 class Extra(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -139,6 +152,8 @@ class Extra(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
             raise ValueError("either a vector, with a `count`, or a `pointer`")
         if len({m.name for m in self.members}) != len(self.members):
             raise ValueError("two members have one name")
+        if any(m.declared for m in self.members):
+            raise ValueError("a member has a `declared` type, which the parameters of helpers alone may have")
 
     @property
     def scalars(self) -> tuple[tuple[str, ComponentType], ...]:
@@ -209,9 +224,10 @@ _MICROSCALING = re.compile(rf"\bas_({'|'.join(Microscaling.__members__)})\(")
 
 
 def microscaling_of(function: AnyFunction) -> frozenset[Microscaling]:
-    """The microscaling types of a function's own body, and of its block."""
+    """The microscaling types of a function's own body, of its block and of its parameters."""
     named = {Microscaling(name) for name in _MICROSCALING.findall(function.body)}
-    fields = function.block if isinstance(function, (Decode, DecodeVector)) else ()
+    fields: Sequence[BlockField | Parameter] = function.block if isinstance(function, (Decode, DecodeVector)) else ()
+    fields = function.parameters if isinstance(function, Helper) else fields
     return frozenset(named | {field.of for field in fields if isinstance(field.of, Microscaling)})
 
 
@@ -269,7 +285,7 @@ def environment_of(function: AnyFunction, helpers: Helpers = ()) -> Environment:
 def _callees(helpers: Helpers, callers: tuple[str, ...]) -> dict[str, Callee]:
     """What may be called by a function, which is called by `callers`."""
     return {
-        name: Callee({p.name: p.type for p in h.parameters}, h.returns, partial(_called, name, helpers, callers))
+        name: Callee({p.name: p.of for p in h.parameters}, h.returns, partial(_called, name, helpers, callers))
         for name, h in helpers
     }
 
@@ -289,7 +305,7 @@ def _own_environment(function: AnyFunction) -> Environment:
     tables |= {e.name: e.type for e in pointers_of(function) if e.type is not None}
     match function:
         case Helper(parameters=own):
-            return Environment({p.name: p.type for p in own})
+            return Environment({p.name: p.of for p in own})
         case Decode() | DecodeVector():
             coords = ComponentType(function.coords)
             lane = {"lane": coords} if isinstance(function, DecodeVector) else {}

@@ -21,6 +21,11 @@ def microscaling(module: ModuleBuilder, type_: Microscaling, *, memory: bool = F
     return module.op("OpTypeFloat", type_.width, type_.encoding)
 
 
+def of_value(module: ModuleBuilder, type_: ComponentType | Microscaling) -> Id:
+    """The type, for values of bodies."""
+    return microscaling(module, type_) if isinstance(type_, Microscaling) else scalar(module, type_)
+
+
 def matrix_component(module: ModuleBuilder, component: ComponentType) -> Id:
     """The type, for matrices of it."""
     module.capability("CooperativeMatrixKHR", *component.descriptor.matrices)
