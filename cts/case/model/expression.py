@@ -264,7 +264,7 @@ class Environment:
     members: Mapping[str, tuple[ComponentType | Microscaling, int | None]] | None = None
     dim: int = 0
     coordinates: ComponentType = ComponentType.uint32
-    tables: Mapping[str, ComponentType] = field(default_factory=dict)
+    tables: Mapping[str, ComponentType | Microscaling] = field(default_factory=dict)
     helpers: Mapping[str, Callee] = field(default_factory=dict)
     outputs: Mapping[str, ComponentType] = field(default_factory=dict)
     elements: frozenset[str] = frozenset()

@@ -17,13 +17,13 @@ from cts.case.model.body_parser import parse
 from cts.case.model.component import ComponentType
 from cts.case.model.expression import Body, Callee, Environment, ExpressionError
 from cts.case.model.expression_parser import RESERVED
-from cts.case.model.microscaling import Microscaling
+from cts.case.model.microscaling import Microscaling, require_byte
 
 __all__ = [
     "AnyFunction", "BlockField", "Combine", "Component", "Decode", "DecodeVector", "Extra", "Helper", "Helpers",
     "Output", "Parameter", "PerElement", "Table", "block_alignment", "block_offsets", "body_of", "buffers_of",
-    "helpers_of", "integers_of", "microscaling_of", "outputs_of", "parameters_of", "pointers_of", "returns_of",
-    "scalars_of", "tables_of", "with_helpers",
+    "declared_in", "helpers_of", "integers_of", "microscaling_of", "outputs_of", "parameters_of", "pointers_of",
+    "returns_of", "scalars_of", "tables_of", "with_helpers",
 ]  # fmt: skip
 
 #: How deep functions may call one another: a helper, one that it calls, and so on.
@@ -63,7 +63,20 @@ class BodyBuffer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
 
 
 class Table(BodyBuffer, frozen=True):
-    """A buffer that a body reads as `name[index]` (CM-032)."""
+    """A buffer that a body reads as `name[index]` (CM-032).
+
+    `declared` is the microscaling type that its bytes have for the body, and in the module (MT-003).
+    """
+
+    declared: Literal["float8_e8m0", "mxint8"] | None = None
+
+    def __post_init__(self) -> None:
+        require_byte(self.declared, self.type)
+
+    @property
+    def of(self) -> ComponentType | Microscaling:
+        """What bodies get of it."""
+        return self.type if self.declared is None else Microscaling(self.declared)
 
 
 class Output(BodyBuffer, frozen=True):
@@ -117,8 +130,7 @@ class Parameter(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     declared: Literal["float4_e2m1", "float6_e2m3", "float6_e3m2", "float8_e8m0", "mxint8"] | None = None
 
     def __post_init__(self) -> None:
-        if self.declared is not None and self.type is not ComponentType.uint8:
-            raise ValueError(f"{self.declared} is declared of a {self.type.value} instead of `type: uint8`")
+        require_byte(self.declared, self.type)
 
     @property
     def of(self) -> ComponentType | Microscaling:
@@ -224,11 +236,17 @@ _MICROSCALING = re.compile(rf"\bas_({'|'.join(Microscaling.__members__)})\(")
 
 
 def microscaling_of(function: AnyFunction) -> frozenset[Microscaling]:
-    """The microscaling types of a function's own body, of its block and of its parameters."""
+    """The microscaling types of a function's own body, of its block, parameters and tables."""
     named = {Microscaling(name) for name in _MICROSCALING.findall(function.body)}
-    fields: Sequence[BlockField | Parameter] = function.block if isinstance(function, (Decode, DecodeVector)) else ()
-    fields = function.parameters if isinstance(function, Helper) else fields
-    return frozenset(named | {field.of for field in fields if isinstance(field.of, Microscaling)})
+    block = function.block if isinstance(function, (Decode, DecodeVector)) else ()
+    parts = (*block, *tables_of(function), *(function.parameters if isinstance(function, Helper) else ()))
+    return frozenset(named | {part.of for part in parts if isinstance(part.of, Microscaling)})
+
+
+def declared_in(functions: Mapping[str, AnyFunction]) -> dict[str, Microscaling]:
+    """The microscaling types of buffers that are tables of one, by the buffers' names."""
+    tables = (table for function in functions.values() for table in tables_of(function))
+    return {table.buffer: table.of for table in tables if isinstance(table.of, Microscaling)}
 
 
 def pointers_of(function: AnyFunction) -> tuple[Extra, ...]:
@@ -301,7 +319,7 @@ def _called(name: str, helpers: Helpers, callers: tuple[str, ...]) -> Body:
 
 
 def _own_environment(function: AnyFunction) -> Environment:
-    tables = {t.name: t.type for t in tables_of(function)}
+    tables = {t.name: t.of for t in tables_of(function)}
     tables |= {e.name: e.type for e in pointers_of(function) if e.type is not None}
     match function:
         case Helper(parameters=own):
@@ -363,8 +381,7 @@ def block_offsets(block: tuple[BlockField, ...]) -> tuple[dict[str, int], int]:
     end = 0
     for field in block:
         end = -(-end // field.type.size) * field.type.size
-        if field.declared is not None and field.type is not ComponentType.uint8:
-            raise ValueError(f"{field.declared} is declared of a {field.type.value} instead of `type: uint8`")
+        require_byte(field.declared, field.type)
         if field.name in offsets:
             raise ValueError(f"field {field.name!r} is given twice")
         offsets[field.name] = end

@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
+from cts.case.model.component import ComponentType
 from cts.case.model.feature import Feature
 
 
@@ -74,3 +75,9 @@ _ROWS = {
     ),
     Microscaling.mxint8: _Row(8, "MXInt8EXT", "MXInt8EXT", Feature.MXINT8, "mxint8", "MT-024"),
 }
+
+
+def require_byte(declared: str | None, type_: ComponentType) -> None:
+    """Raises ValueError if a type is declared of what is no byte."""
+    if declared is not None and type_ is not ComponentType.uint8:
+        raise ValueError(f"{declared} is declared of a {type_.value} instead of `type: uint8`")

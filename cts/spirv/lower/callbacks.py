@@ -14,7 +14,7 @@ from cts.spirv.lower.expressions import Evaluation, LoadEntry, MemberPointer, St
 from cts.spirv.lower.instruction import lower_instruction
 from cts.spirv.lower.pointers import buffer_of, element, load_operands, pointer_type, store_operands
 from cts.spirv.lower.structure import BufferStructure
-from cts.spirv.lower.types import microscaling, of_value, scalar, stored
+from cts.spirv.lower.types import of_value, scalar, stored
 from cts.spirv.lower.values import component_value
 
 
@@ -184,7 +184,7 @@ def _entry(
             with sets.in_function(lowering, buffer):
                 pointer = element(lowering, buffer, index)
         return lowering.module.op(
-            "OpLoad", scalar(lowering.module, buffer.type), pointer, *load_operands(lowering, buffer)
+            "OpLoad", of_value(lowering.module, buffer.of), pointer, *load_operands(lowering, buffer)
         )
 
     return load
@@ -224,11 +224,7 @@ def _block(lowering: Lowering, name: str, block: tuple[model.BlockField, ...]) -
 
 def _member_type(lowering: Lowering, field: model.BlockField, *, memory: bool = False) -> Id:
     """The type of a member's scalars: as the struct declares them, in `memory`, or as they are loaded."""
-    if not memory:
-        return of_value(lowering.module, field.of)
-    if isinstance(field.of, model.Microscaling):
-        return microscaling(lowering.module, field.of, memory=True)
-    return stored(lowering.module, field.type)
+    return (stored if memory else of_value)(lowering.module, field.of)
 
 
 def _member(lowering: Lowering, block: tuple[model.BlockField, ...], base: Id) -> MemberPointer:

@@ -32,16 +32,18 @@ def matrix_component(module: ModuleBuilder, component: ComponentType) -> Id:
     return scalar(module, component)
 
 
-def stored(module: ModuleBuilder, component: ComponentType, components: int = 1) -> Id:
+def stored(module: ModuleBuilder, component: ComponentType | Microscaling, components: int = 1) -> Id:
     """The type, or a vector of it, for elements of storage buffers and physical storage buffers."""
+    if isinstance(component, Microscaling):
+        return microscaling(module, component, memory=True)
     module.capability(*component.descriptor.declares, *_STORAGE[component.size])
     type_ = _type(module, component)
     return type_ if components == 1 else module.op("OpTypeVector", type_, components)
 
 
-def shared(module: ModuleBuilder, component: ComponentType, components: int = 1) -> Id:
+def shared(module: ModuleBuilder, component: ComponentType | Microscaling, components: int = 1) -> Id:
     """The type, or a vector of it, for elements of workgroup memory: whatever may be computed with may be there."""
-    type_ = scalar(module, component)
+    type_ = of_value(module, component)
     return type_ if components == 1 else module.op("OpTypeVector", type_, components)
 
 
