@@ -42,7 +42,7 @@ def draw_microscaled(
             at = f"{b.text} & {low_bits}" if b.type.is_signed else f"{b.text} % {last + 1}"
         if "passed" in form:
             call = f"{name}{len(kernel.functions)}"
-            parameter = Parameter("x", ComponentType.uint8, type_.value)  # type: ignore[arg-type]
+            parameter = Parameter("x", ComponentType.uint8, type_.value)
             helpers.functions[call] = Helper((parameter,), working, f"{working.value}(x)")
         bits = f"uint8({byte.format(a.text)})" if byte else f"{bare(a.text)}, {at}"
         helpers.calls.append(Term(f"{call}(as_{type_.value}({bits}))", working, known))

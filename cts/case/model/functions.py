@@ -238,8 +238,9 @@ _MICROSCALING = re.compile(rf"\bas_({'|'.join(Microscaling.__members__)})\(")
 def microscaling_of(function: AnyFunction) -> frozenset[Microscaling]:
     """The microscaling types of a function's own body, of its block, parameters and tables."""
     named = {Microscaling(name) for name in _MICROSCALING.findall(function.body)}
-    block = function.block if isinstance(function, (Decode, DecodeVector)) else ()
-    parts = (*block, *tables_of(function), *(function.parameters if isinstance(function, Helper) else ()))
+    parts: list[BlockField | Parameter | Table] = [*tables_of(function)]
+    parts += function.block if isinstance(function, (Decode, DecodeVector)) else ()
+    parts += function.parameters if isinstance(function, Helper) else ()
     return frozenset(named | {part.of for part in parts if isinstance(part.of, Microscaling)})
 
 
@@ -360,7 +361,7 @@ def _parsed(function: AnyFunction, environment: Environment) -> Body:
 
 
 def _require_names(
-    noun: str, declared: Sequence[BodyBuffer | Extra], types: Mapping[str, ComponentType], environment: Environment
+    noun: str, declared: Sequence[BodyBuffer | Extra], types: Mapping[str, object], environment: Environment
 ) -> None:
     if len(types) != len(declared):
         raise ExpressionError(f"two {noun}s have one name", f"a name of its own for every {noun}")
