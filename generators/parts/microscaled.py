@@ -9,6 +9,7 @@ from cts.case.model import ComponentType, Helper, Microscaling, Parameter
 from cts.generators.build.kernels import Kernel
 from cts.generators.build.value_ranges import Known
 from cts.generators.parts.expressions import Term, bare
+from cts.generators.parts.formats import FORMATTED
 from cts.generators.parts.helpers import Helpers
 from cts.generators.policy.cases import CallbackDraws
 
@@ -30,19 +31,18 @@ def draw_microscaled(
     integers = [t for t in terms if not t.type.is_float]
     if not types or not integers or not choices.chance(CallbackDraws.MICROSCALED):
         return
-    working = returns if returns is ComponentType.float16 else ComponentType.float32
+    working = returns if returns is FORMATTED[0] else FORMATTED[1]
     for name in ("u", "v"):
         type_, a, b = choices.pick(types), choices.pick(integers), choices.pick(integers)
         known, byte = _PATTERNS[type_]
-        last, form = 8 * a.type.size - type_.width, choices.pick(CallbackDraws.MICROSCALED_FORMS)
-        at, call = str(choices.between(0, last)), working.value
+        places, form = 8 * a.type.size - type_.width + 1, choices.pick(CallbackDraws.MICROSCALED_FORMS)
+        at, call = str(choices.between(0, places - 1)), working.value
         if "moving" in form:
             # A remainder of a negative number would be negative: its low bits are not.
-            low_bits = (1 << (last + 1).bit_length() - 1) - 1
-            at = f"{b.text} & {low_bits}" if b.type.is_signed else f"{b.text} % {last + 1}"
+            at = f"{b.text} & {2 ** (places.bit_length() - 1) - 1}" if b.type.is_signed else f"{b.text} % {places}"
         if "passed" in form:
             call = f"{name}{len(kernel.functions)}"
-            parameter = Parameter("x", ComponentType.uint8, type_.value)
-            helpers.functions[call] = Helper((parameter,), working, f"{working.value}(x)")
+            x = Parameter("x", type_.carrier, type_.value)
+            helpers.functions[call] = Helper((x,), working, f"{working.value}(x)")
         bits = f"uint8({byte.format(a.text)})" if byte else f"{bare(a.text)}, {at}"
         helpers.calls.append(Term(f"{call}(as_{type_.value}({bits}))", working, known))

@@ -37,6 +37,11 @@ class Microscaling(enum.Enum):
         return _ROWS[self].width
 
     @property
+    def carrier(self) -> ComponentType:
+        """The component type of what holds a pattern, in its low bits."""
+        return ComponentType.uint8
+
+    @property
     def stored(self) -> bool:
         """Whether memory that a shader shares may hold it (MT-003)."""
         return self.width == 8
@@ -79,5 +84,5 @@ _ROWS = {
 
 def require_byte(declared: str | None, type_: ComponentType) -> None:
     """Raises ValueError if a type is declared of what is no byte."""
-    if declared is not None and type_ is not ComponentType.uint8:
+    if declared is not None and type_ is not Microscaling(declared).carrier:
         raise ValueError(f"{declared} is declared of a {type_.value} instead of `type: uint8`")
