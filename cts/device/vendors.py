@@ -14,17 +14,17 @@ from cts.base.errors import BadInput
 #: A product: M, N and K, and the component types of A, B and result, and of C if it has another one.
 Row = tuple[tuple[int, int, int], str, str, str] | tuple[tuple[int, int, int], str, str, str, str]
 
-#: What VK_NV_cooperative_matrix2 grants, and maintenance1; a profile names what it has of them.
+#: The features of VK_EXT_shader_ocp_microscaling_types.
+MICROSCALING = ("FLOAT4", "FLOAT6", "FLOAT8_UNSIGNED_E8M0", "MXINT8")
+
+#: What VK_NV_cooperative_matrix2 grants, and extensions beside it; a profile names what it has of them.
 OPTIONAL = (
     "TENSOR_ADDRESSING",
     "BLOCK_LOADS",
     "DECODE_VECTOR",
     "ARM_LAYOUTS",
     "ARRAY_CONVERSIONS",
-    "FLOAT4",
-    "FLOAT6",
-    "FLOAT8_UNSIGNED_E8M0",
-    "MXINT8",
+    *MICROSCALING,
     "WORKGROUP_SCOPE",
     "ROBUST_MATRIX_ACCESS",
     "REDUCTIONS",
@@ -160,6 +160,37 @@ VENDORS: dict[str, Vendor] = {
             ((16, 16, 32), "int8", "int8", "int32"),
         ),
         optional=frozenset({"ARRAY_CONVERSIONS"}),
+        tile="row",
+    ),
+    "microscaling": Vendor(
+        "products of halves, bfloat16 and bytes, and all types of VK_EXT_shader_ocp_microscaling_types",
+        32,
+        (*_each((16, 16, 16), (*_HALVES, *_BFLOATS)), *_each((16, 16, 32), _BYTES)),
+        granular=True,
+        optional=frozenset(
+            {"TENSOR_ADDRESSING", "BLOCK_LOADS", "DECODE_VECTOR", "PER_ELEMENT", "CONVERSIONS", *MICROSCALING}
+        ),
+        tile="col",
+    ),
+    "mxfp4": Vendor(
+        "FP4 and its scales alone of microscaling types, in per-element operations, and maintenance1",
+        16,
+        _each((16, 16, 16), _HALVES),
+        optional=MAINTENANCE1 | {"FLOAT4", "FLOAT8_UNSIGNED_E8M0"},
+        tile="row",
+    ),
+    "newest": Vendor(
+        "Arm's layouts, Qualcomm's arrays, microscaling types, and C and results with types of their own",
+        32,
+        (
+            *_each((16, 32, 16), _HALVES),
+            *((sizes, "float32", "float32", "float32") for sizes in ((16, 32, 8), (32, 16, 8))),
+            *_each((32, 32, 32), _BYTES),
+            ((16, 32, 16), "float16", "float16", "float32", "float16"),
+            ((32, 32, 32), "int8", "int8", "int32", "uint32"),
+        ),
+        optional=MAINTENANCE1
+        | {"TENSOR_ADDRESSING", "BLOCK_LOADS", "DECODE_VECTOR", "ARM_LAYOUTS", "ARRAY_CONVERSIONS", *MICROSCALING},
         tile="row",
     ),
     "vectors-of-4": Vendor(

@@ -207,7 +207,7 @@ class _Writer:
         """The first helper of the case that has the types of one that is called, which a bug takes for it."""
         types = tuple(a.type for a in call.arguments), call.type
         for helper in self.helpers.values():
-            if (tuple(p.type for p in helper.parameters), helper.returns) == types:
+            if (tuple(p.of for p in helper.parameters), helper.returns) == types:
                 names = [p.name for p in helper.parameters]
                 body = model.body_of(helper, tuple(self.helpers.items()))
                 return body, dict(zip(names, passed.values(), strict=True))

@@ -23,6 +23,7 @@ from cts.generators.parts.dependence import draw_chain
 from cts.generators.parts.expressions import Term
 from cts.generators.parts.formats import FORMATTED, Format, formats_for
 from cts.generators.parts.helpers import draw_helpers
+from cts.generators.parts.microscaled import draw_microscaled
 from cts.generators.parts.tables import Index, draw_tables
 from cts.generators.parts.tensor_loads import Decoding, Memory, draw_block_load, sketch_for_blocks, stretched
 from cts.generators.policy.programs import BlockLoadDraws
@@ -149,6 +150,7 @@ def _draw_expression(
     tables = draw_tables(choices, kernel, pointees, indices)
     terms = [*terms, *tables.terms]
     helpers = draw_helpers(choices, kernel, terms)
+    draw_microscaled(choices, kernel, component, terms, helpers)
     body = draw_body(choices, component, [*terms, *helpers.calls], inexact=False)
     helpers.use(kernel, body.text)
     read, _ = tables.used(body.text)

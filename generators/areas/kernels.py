@@ -62,7 +62,7 @@ def _of_matrices(capabilities: Capabilities) -> list[Callable[[Choices], Case]]:
     if Feature.TENSOR_ADDRESSING in capabilities.features:
         kernels.append(convolution)
     if {Feature.BLOCK_LOADS, Feature.BUFFER_DEVICE_ADDRESS, Feature.TENSOR_ADDRESSING} <= capabilities.features:
-        decoding = [row for row in products if formats_for(row.b, pointees_of(capabilities))]
+        decoding = [row for row in products if formats_for(row.b, pointees_of(capabilities), capabilities.features)]
         if decoding:
             kernels.append(partial(_draw_product, supports=supports, rows=decoding, kind="decoded"))
     if attending and capabilities.features >= FEATURES:
@@ -99,7 +99,7 @@ def _draw_product(choices: Choices, supports: Supports, rows: Sequence[MulAddSup
     if kind == "window":
         accumulators = draw_convolution(choices, kernel, row, sizes, grid)
     else:
-        formats = formats_for(row.b, pointees_of(capabilities))[:7] if kind == "decoded" else ()
+        formats = formats_for(row.b, pointees_of(capabilities), kernel.features, 32) if kind == "decoded" else ()
         contents = draw_factors(choices, row, sizes.k, MOST)
         if formats:
             # Decoded elements are what they are: small numbers beside them, so that sums stay exact.

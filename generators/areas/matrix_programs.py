@@ -80,7 +80,7 @@ def _draw_chain(
     kernel = Kernel(choices, supports, row.scope, dispatch, literal_uses=True)
     kernel.ieee = draw_ieee(choices, controls, row.result)
     kernel.judges_zeros = kernel.ieee or controls is FloatControls.FastMathNone
-    formats = formats_for(row.b, pointees)[:7]
+    formats = formats_for(row.b, pointees, kernel.features, 32)
     if choices.chance(ProgramDraws.TENSOR_FIRST) and Feature.TENSOR_ADDRESSING in kernel.features and not kernel.ieee:
         before = m = _draw_loaded(choices, kernel, row.result, (sizes.m, sizes.n))
     else:

@@ -99,8 +99,7 @@ def draw_fields(choices: Choices, components: Sequence[ComponentType]) -> tuple[
         which, count = choices.record(len(components) - 1, 9)
         component = components[which]
         # A power of two, by which indices are masked.
-        length = None if count < 5 else (2, 4, 8, 16, 32)[count - 5]
-        fields.append(BlockField("abc"[n], component, length) if length else BlockField("abc"[n], component))
+        fields.append(BlockField("abc"[n], component, None if count < 5 else 1 << (count - 4)))
     end = _end(fields)
     rest = -end % block_alignment(tuple(fields))
     if rest:

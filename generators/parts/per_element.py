@@ -15,6 +15,7 @@ from cts.generators.parts.bodies import draw_body
 from cts.generators.parts.expressions import Term
 from cts.generators.parts.flow import draw_condition
 from cts.generators.parts.helpers import draw_helpers
+from cts.generators.parts.microscaled import draw_microscaled
 from cts.generators.parts.outputs import draw_outputs
 from cts.generators.parts.tables import Index, draw_tables
 from cts.generators.policy.matrices import ComputationDraws
@@ -57,6 +58,7 @@ def draw_per_element(choices: Choices, kernel: Kernel, matrix: Matrix, scalars: 
         *tables.terms,
     ]
     helpers = draw_helpers(choices, kernel, parameters)
+    draw_microscaled(choices, kernel, matrix.component, parameters, helpers)
     body = draw_body(choices, matrix.component, [*parameters, *helpers.calls])
     outputs = draw_outputs(choices, kernel, matrix, scalars, parameters)
     text = "\n".join([*outputs.lines, body.text])

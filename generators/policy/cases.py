@@ -144,6 +144,12 @@ class CallbackDraws:
     #: A function reads tables in buffers.
     TABLES = tenths(3, 2, 5)
 
+    #: A body has numbers of microscaling types, on devices that convert them.
+    MICROSCALED = tenths(3, 2, 5)
+
+    #: At which offsets their bits are, and whether a helper gets them: as often as not each.
+    MICROSCALED_FORMS = weights({"literal": 3, "moving": 3, "literal, passed": 1, "moving, passed": 1})
+
     #: Levels of a body's expression: one or two, deeper ones become large fast.
     DEPTHS = (1, 1, 2, 2, 3, 0)
 

@@ -139,14 +139,9 @@ class _Evaluation:
             case ast.Select():
                 return self._computed(e, partial(chosen, ieee=self.floats.ieee), e.condition, e.a, e.b)
             case ast.Convert() if isinstance(e.a.type, Microscaling):
-                source, ieee, modes = e.a.type, self.floats.ieee, self.floats.modes
+                source, to, ieee, modes = e.a.type, _component(e), self.floats.ieee, self.floats.modes
                 unpack = partial(
-                    microscaling.converted,
-                    source=source,
-                    target=_component(e),
-                    watch=self.watch,
-                    ieee=ieee,
-                    modes=modes,
+                    microscaling.converted, source=source, target=to, watch=self.watch, ieee=ieee, modes=modes
                 )
                 return self._computed(e, unpack, e.a)
             case ast.Extract(type=target):
@@ -298,8 +293,10 @@ def hull(a: Value, b: Value, reasons: tuple[str, ...], ieee: bool = False) -> Va
         flags = np.where(unbounded & (flags != 0), np.uint8(FREE | Freedom.ANY), flags)
     if not flags.any():
         return a
-    # Of a NaN and a number, the number.
+    # Of a NaN and a number, the number; of two zeros both signs (NU-020).
     low, high = np.fmin(a_lo, b_lo), np.fmax(a_hi, b_hi)
+    low = np.where((a_lo == b_lo) & (np.signbit(a_lo) | np.signbit(b_lo)), -np.abs(low), low)
+    high = np.where((a_hi == b_hi) & ~(np.signbit(a_hi) & np.signbit(b_hi)), np.abs(high), high)
     step = None
     if a.component is not None:
         step = np.minimum(step_of(a), step_of(b))

@@ -16,6 +16,7 @@ from cts.case.model.expression import (
     Branch,
     Call,
     Coordinate,
+    Extract,
     Indexed,
     Lookup,
     Loop,
@@ -504,6 +505,10 @@ class _Reader:
         yield from (f"{kind}: {n.operation}" for n in nodes if isinstance(n, (Unary, Binary)))
         if kind in ("Decode", "PerElement"):
             yield from (f"{kind}: {type(n).__name__}" for n in nodes)
+        yield from (f"{kind}: {t.value}" for t in m.microscaling_of(function))
+        for node in nodes:
+            if isinstance(node, Extract):
+                yield f"{kind}: bits at {'constant' if isinstance(node.offset, Number) else 'run-time'} offset"
         if isinstance(function, m.Decode):
             # Two formats have the same fields: only one looks its elements up. So have those of six bits, and of FP4.
             looks_up = any(isinstance(n, Lookup) for n in nodes)

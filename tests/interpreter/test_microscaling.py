@@ -160,4 +160,4 @@ def test_what_the_text_forbids_is_refused(rule: Rule) -> None:
 
 
 def test_most_rules_are_refused() -> None:
-    assert len(REFUSED) == 22
+    assert len(REFUSED) == 25

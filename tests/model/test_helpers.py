@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cts.base.errors import BadInput
-from cts.case.model import Case, dumps_case, loads_case
+from cts.case.model import Case, Microscaling, dumps_case, loads_case, microscaling_of
 
 CASE = """\
 schema: 1
@@ -75,3 +75,28 @@ def test_bodies_do_not_grow_without_end() -> None:
     text = CASE.replace("functions:\n", "functions:\n" + "".join(f"  {line}\n" for line in lines))
     with pytest.raises(BadInput, match="too long"):
         loads_case(text.replace("BODY", "h14(value)").replace("OTHER", "1"))
+
+
+@pytest.mark.parametrize("name", [t.value for t in Microscaling])
+def test_a_parameter_may_be_declared_a_microscaling_type(name: str) -> None:
+    declared = CASE.replace("{name: a, type: float32}", f"{{name: a, type: uint8, declared: {name}}}")
+    argument = f"as_{name}(uint8(row)" + (")" if Microscaling(name).stored else ", 0)")
+    read = loads_case(declared.replace("BODY", f"other({argument})").replace("OTHER", "int32(float32(a))"))
+    assert loads_case(dumps_case(read)) == read
+    assert {t.value for t in microscaling_of(read.functions["other"])} == {name}
+
+
+@pytest.mark.parametrize(
+    ("declared", "body", "what"),
+    [
+        ("{name: a, type: uint16, declared: mxint8}", "1", "mxint8 is declared of a uint16"),
+        ("{name: a, type: uint8, declared: float4_e2m1}", "other(row)", "passes uint32"),
+        ("{name: a, type: uint8, declared: float4_e2m1}", "other(3)", "`3` has no type here"),
+        ("{name: a, type: uint8, declared: float4}", "1", "Invalid enum value 'float4'"),
+    ],
+)
+def test_what_is_wrong_with_a_declared_parameter_is_said(declared: str, body: str, what: str) -> None:
+    text = CASE.replace("{name: a, type: float32}", declared).replace("BODY", body).replace("OTHER", "1")
+    with pytest.raises(BadInput) as caught:
+        loads_case(text)
+    assert what in caught.value.what

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cts.base.errors import BadInput
-from cts.case.model import ComponentType, PerElement, Table, body_of, loads_case
+from cts.case.model import ComponentType, Microscaling, PerElement, Table, body_of, declared_in, dumps_case, loads_case
 from cts.case.model.expression import ExpressionError, Indexed, Name
 
 F32, U32 = ComponentType.float32, ComponentType.uint32
@@ -65,3 +65,53 @@ def test_buffers_that_are_no_tables(old: str, new: str, what: str, where: str) -
     with pytest.raises(BadInput, match=what) as caught:
         loads_case(CASE.replace(old, new))
     assert f"functions.f.tables[0].{where}" in str(caught.value)
+
+
+SCALES = """
+schema: 1
+name: x
+buffers:
+  e: {type: uint8, shape: [64], data: {fill: 127}}
+  dst: {type: float32, shape: [64], data: {fill: 0}}
+functions:
+  f: {kind: PerElement, type: float32, tables: [{name: scale, type: uint8, buffer: e, declared: float8_e8m0}],
+      body: 'value * float32(scale[row])'}
+  g: {kind: PerElement, type: float32, body: 'value'}
+program:
+  - {op: MatrixNull, id: z, type: {component: float32, scope: Subgroup, rows: 8, cols: 8, use: A}}
+  - {op: MatrixPerElement, id: m, matrix: z, function: f}
+  - {op: MatrixPerElement, id: n, matrix: z, function: g}
+  - {op: MatrixStore, matrix: m, buffer: dst, stride: 8}
+"""
+
+
+def test_a_table_may_hold_a_microscaling_type() -> None:
+    case = loads_case(SCALES)
+    assert loads_case(dumps_case(case)) == case
+    assert declared_in(case.functions) == {"e": Microscaling.float8_e8m0}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("type: uint8, buffer", "type: int8, buffer", "float8_e8m0 is declared of a int8"),
+        ("declared: float8_e8m0", "declared: float4_e2m1", "Invalid enum value 'float4_e2m1'"),
+        ("scale[row]", "scale[row] * scale[col]", "has operands of type float8_e8m0"),
+        ("buffer: dst, stride", "buffer: e, stride", "'e' holds float8_e8m0, and is something else elsewhere"),
+        (
+            "float32, body: 'value'",
+            "float32, tables: [{name: t, type: uint8, buffer: e}], body: 'float32(t[row])'",
+            "'e' holds",
+        ),
+        (
+            "float32, body: 'value'",
+            "float32, tables: [{name: t, type: uint8, buffer: e, declared: mxint8}], body: 'float32(t[row])'",
+            "'e' holds mxint8",
+        ),
+    ],
+)
+def test_what_is_wrong_with_such_a_table_is_said(old: str, new: str, what: str) -> None:
+    assert SCALES.count(old) == 1
+    with pytest.raises(BadInput) as caught:
+        loads_case(SCALES.replace(old, new))
+    assert what in caught.value.what

@@ -245,7 +245,7 @@ class Callee:
     `body` raises ExpressionError.
     """
 
-    parameters: Mapping[str, ComponentType]
+    parameters: Mapping[str, ComponentType | Microscaling]
     returns: ComponentType
     body: Callable[[], Body]
 
@@ -260,11 +260,11 @@ class Environment:
     the parameters that are elements of matrices.
     """
 
-    parameters: Mapping[str, ComponentType]
+    parameters: Mapping[str, ComponentType | Microscaling]
     members: Mapping[str, tuple[ComponentType | Microscaling, int | None]] | None = None
     dim: int = 0
     coordinates: ComponentType = ComponentType.uint32
-    tables: Mapping[str, ComponentType] = field(default_factory=dict)
+    tables: Mapping[str, ComponentType | Microscaling] = field(default_factory=dict)
     helpers: Mapping[str, Callee] = field(default_factory=dict)
     outputs: Mapping[str, ComponentType] = field(default_factory=dict)
     elements: frozenset[str] = frozenset()

@@ -17,13 +17,13 @@ from cts.case.model.body_parser import parse
 from cts.case.model.component import ComponentType
 from cts.case.model.expression import Body, Callee, Environment, ExpressionError
 from cts.case.model.expression_parser import RESERVED
-from cts.case.model.microscaling import Microscaling
+from cts.case.model.microscaling import Microscaling, require_byte
 
 __all__ = [
     "AnyFunction", "BlockField", "Combine", "Component", "Decode", "DecodeVector", "Extra", "Helper", "Helpers",
     "Output", "Parameter", "PerElement", "Table", "block_alignment", "block_offsets", "body_of", "buffers_of",
-    "helpers_of", "integers_of", "microscaling_of", "outputs_of", "parameters_of", "pointers_of", "returns_of",
-    "scalars_of", "tables_of", "with_helpers",
+    "declared_in", "helpers_of", "integers_of", "microscaling_of", "outputs_of", "parameters_of", "pointers_of",
+    "returns_of", "scalars_of", "tables_of", "with_helpers",
 ]  # fmt: skip
 
 #: How deep functions may call one another: a helper, one that it calls, and so on.
@@ -63,7 +63,20 @@ class BodyBuffer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
 
 
 class Table(BodyBuffer, frozen=True):
-    """A buffer that a body reads as `name[index]` (CM-032)."""
+    """A buffer that a body reads as `name[index]` (CM-032).
+
+    `declared` is the microscaling type that its bytes have for the body, and in the module (MT-003).
+    """
+
+    declared: Literal["float8_e8m0", "mxint8"] | None = None
+
+    def __post_init__(self) -> None:
+        require_byte(self.declared, self.type)
+
+    @property
+    def of(self) -> ComponentType | Microscaling:
+        """What bodies get of it."""
+        return self.type if self.declared is None else Microscaling(self.declared)
 
 
 class Output(BodyBuffer, frozen=True):
@@ -106,11 +119,23 @@ class Combine(Function, frozen=True):
     body: str
 
 
-class Parameter(Struct, frozen=True, forbid_unknown_fields=True):
-    """A parameter of a helper, or a member of a structure: a scalar."""
+class Parameter(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A parameter of a helper, or a member of a structure: a scalar.
+
+    `declared` is the microscaling type that a helper's byte has for the body, and in the module (MT-002).
+    """
 
     name: Identifier
     type: ComponentType
+    declared: Literal["float4_e2m1", "float6_e2m3", "float6_e3m2", "float8_e8m0", "mxint8"] | None = None
+
+    def __post_init__(self) -> None:
+        require_byte(self.declared, self.type)
+
+    @property
+    def of(self) -> ComponentType | Microscaling:
+        """What bodies get of it."""
+        return self.type if self.declared is None else Microscaling(self.declared)
 
 
 class Extra(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -139,6 +164,8 @@ class Extra(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
             raise ValueError("either a vector, with a `count`, or a `pointer`")
         if len({m.name for m in self.members}) != len(self.members):
             raise ValueError("two members have one name")
+        if any(m.declared for m in self.members):
+            raise ValueError("a member has a `declared` type, which the parameters of helpers alone may have")
 
     @property
     def scalars(self) -> tuple[tuple[str, ComponentType], ...]:
@@ -209,10 +236,18 @@ _MICROSCALING = re.compile(rf"\bas_({'|'.join(Microscaling.__members__)})\(")
 
 
 def microscaling_of(function: AnyFunction) -> frozenset[Microscaling]:
-    """The microscaling types of a function's own body, and of its block."""
+    """The microscaling types of a function's own body, of its block, parameters and tables."""
     named = {Microscaling(name) for name in _MICROSCALING.findall(function.body)}
-    fields = function.block if isinstance(function, (Decode, DecodeVector)) else ()
-    return frozenset(named | {field.of for field in fields if isinstance(field.of, Microscaling)})
+    parts: list[BlockField | Parameter | Table] = [*tables_of(function)]
+    parts += function.block if isinstance(function, (Decode, DecodeVector)) else ()
+    parts += function.parameters if isinstance(function, Helper) else ()
+    return frozenset(named | {part.of for part in parts if isinstance(part.of, Microscaling)})
+
+
+def declared_in(functions: Mapping[str, AnyFunction]) -> dict[str, Microscaling]:
+    """The microscaling types of buffers that are tables of one, by the buffers' names."""
+    tables = (table for function in functions.values() for table in tables_of(function))
+    return {table.buffer: table.of for table in tables if isinstance(table.of, Microscaling)}
 
 
 def pointers_of(function: AnyFunction) -> tuple[Extra, ...]:
@@ -269,7 +304,7 @@ def environment_of(function: AnyFunction, helpers: Helpers = ()) -> Environment:
 def _callees(helpers: Helpers, callers: tuple[str, ...]) -> dict[str, Callee]:
     """What may be called by a function, which is called by `callers`."""
     return {
-        name: Callee({p.name: p.type for p in h.parameters}, h.returns, partial(_called, name, helpers, callers))
+        name: Callee({p.name: p.of for p in h.parameters}, h.returns, partial(_called, name, helpers, callers))
         for name, h in helpers
     }
 
@@ -285,11 +320,11 @@ def _called(name: str, helpers: Helpers, callers: tuple[str, ...]) -> Body:
 
 
 def _own_environment(function: AnyFunction) -> Environment:
-    tables = {t.name: t.type for t in tables_of(function)}
+    tables = {t.name: t.of for t in tables_of(function)}
     tables |= {e.name: e.type for e in pointers_of(function) if e.type is not None}
     match function:
         case Helper(parameters=own):
-            return Environment({p.name: p.type for p in own})
+            return Environment({p.name: p.of for p in own})
         case Decode() | DecodeVector():
             coords = ComponentType(function.coords)
             lane = {"lane": coords} if isinstance(function, DecodeVector) else {}
@@ -326,7 +361,7 @@ def _parsed(function: AnyFunction, environment: Environment) -> Body:
 
 
 def _require_names(
-    noun: str, declared: Sequence[BodyBuffer | Extra], types: Mapping[str, ComponentType], environment: Environment
+    noun: str, declared: Sequence[BodyBuffer | Extra], types: Mapping[str, object], environment: Environment
 ) -> None:
     if len(types) != len(declared):
         raise ExpressionError(f"two {noun}s have one name", f"a name of its own for every {noun}")
@@ -347,8 +382,7 @@ def block_offsets(block: tuple[BlockField, ...]) -> tuple[dict[str, int], int]:
     end = 0
     for field in block:
         end = -(-end // field.type.size) * field.type.size
-        if field.declared is not None and field.type is not ComponentType.uint8:
-            raise ValueError(f"{field.declared} is declared of a {field.type.value} instead of `type: uint8`")
+        require_byte(field.declared, field.type)
         if field.name in offsets:
             raise ValueError(f"field {field.name!r} is given twice")
         offsets[field.name] = end

@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
+from cts.case.model.component import ComponentType
 from cts.case.model.feature import Feature
 
 
@@ -34,6 +35,11 @@ class Microscaling(enum.Enum):
     def width(self) -> int:
         """Bits of a value."""
         return _ROWS[self].width
+
+    @property
+    def carrier(self) -> ComponentType:
+        """The component type of what holds a pattern, in its low bits."""
+        return ComponentType.uint8
 
     @property
     def stored(self) -> bool:
@@ -74,3 +80,9 @@ _ROWS = {
     ),
     Microscaling.mxint8: _Row(8, "MXInt8EXT", "MXInt8EXT", Feature.MXINT8, "mxint8", "MT-024"),
 }
+
+
+def require_byte(declared: str | None, type_: ComponentType) -> None:
+    """Raises ValueError if a type is declared of what is no byte."""
+    if declared is not None and type_ is not Microscaling(declared).carrier:
+        raise ValueError(f"{declared} is declared of a {type_.value} instead of `type: uint8`")

@@ -251,6 +251,8 @@ def _place_problems(instruction: Instruction, environment: TypeEnvironment) -> I
 def _table_problems(environment: TypeEnvironment) -> Iterator[Problem]:
     """Buffers that callbacks read and write: of scalars of the type that is declared (CM-032, CM-035)."""
     case = environment.case
+    bytes_of = functions.declared_in(case.functions)
+    used = {getattr(i, field, None) for i in case.program for field in ("buffer", "matrix", "bias")}
     for function_name, function in case.functions.items():
         kinds: list[tuple[str, Sequence[functions.BodyBuffer], str]] = [
             ("tables", functions.tables_of(function), "CM-032"),
@@ -264,6 +266,11 @@ def _table_problems(environment: TypeEnvironment) -> Iterator[Problem]:
                 elif (buffer.type, buffer.components) != (table.type, 1):
                     what = f"{table.buffer!r} holds {buffer.type.value}" + " vectors" * (buffer.components > 1)
                     yield Problem(f"{path}.type", what, f"a buffer of scalars of type {table.type.value}", fact)
+                elif table.buffer in bytes_of and (
+                    table.buffer in used or getattr(table, "of", None) is not bytes_of[table.buffer]
+                ):
+                    what = f"{table.buffer!r} holds {bytes_of[table.buffer].value}, and is something else elsewhere"
+                    yield Problem(f"{path}.buffer", what, "a buffer that nothing but such tables names", "MT-003")
 
 
 def _factor_problems(instruction: Instruction, environment: TypeEnvironment) -> Iterator[Problem]:

@@ -178,7 +178,7 @@ def _table_bodies(functions: dict[str, AnyFunction]) -> Iterator[tuple[str, dict
         for n, f in functions.items()
         if isinstance(f, (Decode, DecodeVector, PerElement))
         and len(f.tables) > 1
-        and len({t.type for t in f.tables}) == 1
+        and len({t.of for t in f.tables}) == 1
     }
     yield "every table was the first one", {**functions, **first}
 

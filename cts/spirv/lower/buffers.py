@@ -7,7 +7,7 @@ from cts.device.capabilities import PART_ALIGNMENT
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import ADDRESSES, PARAMETERS, Lowering
 from cts.spirv.lower.structure import BufferStructure
-from cts.spirv.lower.types import scalar, shared, stored
+from cts.spirv.lower.types import of_value, shared, stored
 
 
 def bound(lowering: Lowering) -> list[BufferStructure]:
@@ -25,7 +25,7 @@ def declare(lowering: Lowering) -> None:
     op, name = lowering.module.op, lowering.module.name
     binding = 0
     for binding, buffer in enumerate(bound(lowering), 1):
-        element = stored(lowering.module, buffer.type, buffer.components)
+        element = stored(lowering.module, buffer.of, buffer.components)
         _descriptor(lowering, buffer.name, element, buffer.element_size, binding - 1)
     for buffer in of_storage(lowering, StorageClass.Workgroup):
         _part(lowering, buffer)
@@ -38,7 +38,7 @@ def declare(lowering: Lowering) -> None:
         for buffer in physical:
             # spirv-val 2025.5 takes a push constant that points to narrow elements for a narrow push
             # constant, unless the module may compute with the type.
-            scalar(lowering.module, buffer.type)
+            of_value(lowering.module, buffer.of)
         pointers = [block_pointer(lowering, buffer) for buffer in physical]
         block = name(op("OpTypeStruct", *pointers), "Addresses")
         lowering.module.decorate(block, "Block")
@@ -52,7 +52,7 @@ def declare(lowering: Lowering) -> None:
 
 def array_type(lowering: Lowering, buffer: BufferStructure) -> Id:
     """The type of all elements of a buffer that is not in Workgroup memory."""
-    return _array(lowering, stored(lowering.module, buffer.type, buffer.components), buffer.element_size)
+    return _array(lowering, stored(lowering.module, buffer.of, buffer.components), buffer.element_size)
 
 
 def _array(lowering: Lowering, element: Id, size: int) -> Id:
@@ -89,7 +89,7 @@ def _part(lowering: Lowering, buffer: BufferStructure) -> None:
     """
     op, size = lowering.module.op, buffer.element_size
     length = -(-buffer.part * size // PART_ALIGNMENT) * PART_ALIGNMENT // size
-    array = op("OpTypeArray", shared(lowering.module, buffer.type, buffer.components), lowering.constant(length))
+    array = op("OpTypeArray", shared(lowering.module, buffer.of, buffer.components), lowering.constant(length))
     variable = op("OpVariable", op("OpTypePointer", "Workgroup", array), "Workgroup")
     lowering.interface.append(lowering.module.name(variable, f"part of {buffer.name}"))
     lowering.parts[buffer.name] = variable
@@ -97,6 +97,6 @@ def _part(lowering: Lowering, buffer: BufferStructure) -> None:
 
 def block_pointer(lowering: Lowering, buffer: BufferStructure) -> Id:
     """The type of the address of a physical buffer."""
-    element = stored(lowering.module, buffer.type, buffer.components)
+    element = stored(lowering.module, buffer.of, buffer.components)
     block = _block(lowering, element, buffer.element_size)
     return lowering.module.op("OpTypePointer", "PhysicalStorageBuffer", block)

@@ -14,7 +14,7 @@ from cts.spirv.lower.expressions import Evaluation, LoadEntry, MemberPointer, St
 from cts.spirv.lower.instruction import lower_instruction
 from cts.spirv.lower.pointers import buffer_of, element, load_operands, pointer_type, store_operands
 from cts.spirv.lower.structure import BufferStructure
-from cts.spirv.lower.types import microscaling, scalar, stored
+from cts.spirv.lower.types import of_value, scalar, stored
 from cts.spirv.lower.values import component_value
 
 
@@ -93,18 +93,19 @@ def callback(lowering: Lowering, name: str, pointees: tuple[str, ...] = ()) -> I
 
 def _write(lowering: Lowering, name: str, function: model.AnyFunction, pointees: tuple[str, ...]) -> Id:
     component = model.returns_of(function)
+    parameters: Mapping[str, model.ComponentType | model.Microscaling]
     match function:
         case model.Combine():
             parameters = {"x": component, "y": component}
         case model.Component():
             parameters = {"value": component}
         case model.Helper():
-            parameters = {p.name: p.type for p in function.parameters}
+            parameters = {p.name: p.of for p in function.parameters}
         case model.PerElement():
             return _write_per_element(lowering, name, function, pointees)
         case model.Decode() | model.DecodeVector():
             return _write_decode(lowering, name, function)
-    types = [scalar(lowering.module, t) for t in parameters.values()]
+    types = [of_value(lowering.module, t) for t in parameters.values()]
     written, ids = _begin(lowering, name, scalar(lowering.module, component), types, list(parameters))
     names = dict(zip(parameters, ids, strict=True))
     evaluation = Evaluation(lowering, names, entry=_entry(lowering, function), function=partial(callback, lowering))
@@ -203,7 +204,7 @@ def _entry(
             with sets.in_function(lowering, buffer):
                 pointer = element(lowering, buffer, index)
         return lowering.module.op(
-            "OpLoad", scalar(lowering.module, buffer.type), pointer, *load_operands(lowering, buffer)
+            "OpLoad", of_value(lowering.module, buffer.of), pointer, *load_operands(lowering, buffer)
         )
 
     return load
@@ -243,9 +244,7 @@ def _block(lowering: Lowering, name: str, block: tuple[model.BlockField, ...]) -
 
 def _member_type(lowering: Lowering, field: model.BlockField, *, memory: bool = False) -> Id:
     """The type of a member's scalars: as the struct declares them, in `memory`, or as they are loaded."""
-    if isinstance(field.of, model.Microscaling):
-        return microscaling(lowering.module, field.of, memory=memory)
-    return stored(lowering.module, field.type) if memory else scalar(lowering.module, field.type)
+    return (stored if memory else of_value)(lowering.module, field.of)
 
 
 def _member(lowering: Lowering, block: tuple[model.BlockField, ...], base: Id) -> MemberPointer:

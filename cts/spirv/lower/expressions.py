@@ -8,7 +8,7 @@ from functools import singledispatchmethod
 from cts.case.model import ComponentType, Microscaling, expression
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import Lowering
-from cts.spirv.lower.types import microscaling, scalar
+from cts.spirv.lower.types import of_value, scalar
 from cts.spirv.lower.values import constant_of_bits, glsl
 
 #: Operations by their operands: floats, signed integers, unsigned integers. GLSL.std.450 has those without "Op".
@@ -155,11 +155,9 @@ class Evaluation:
         self.names = outside
 
     def type(self, type_: expression.ValueType) -> Id:
-        if isinstance(type_, ComponentType):
-            return scalar(self.lowering.module, type_)
-        if isinstance(type_, Microscaling):
-            return microscaling(self.lowering.module, type_)
-        return self.lowering.module.op("OpTypeBool")
+        return (
+            self.lowering.module.op("OpTypeBool") if isinstance(type_, str) else of_value(self.lowering.module, type_)
+        )
 
     @singledispatchmethod
     def value(self, node: expression.Expression) -> Id:

@@ -55,12 +55,12 @@ def element(lowering: Lowering, buffer: BufferStructure, index: Id, type_: Id | 
     """A pointer to an element of a buffer, in the memory where the program has it."""
     op = lowering.module.op
     if buffer.storage is StorageClass.Workgroup:
-        to_element = op("OpTypePointer", "Workgroup", shared(lowering.module, buffer.type, buffer.components))
+        to_element = op("OpTypePointer", "Workgroup", shared(lowering.module, buffer.of, buffer.components))
         return op("OpAccessChain", type_ or to_element, lowering.parts[buffer.name], index)
     if buffer.storage is StorageClass.StorageBuffer:
         return stored_element(lowering, buffer, index, type_)
     base, index = _address(lowering, buffer), element_in_window(lowering, buffer, index)
-    to_element = op("OpTypePointer", "PhysicalStorageBuffer", stored(lowering.module, buffer.type, buffer.components))
+    to_element = op("OpTypePointer", "PhysicalStorageBuffer", stored(lowering.module, buffer.of, buffer.components))
     return op("OpAccessChain", type_ or to_element, base, lowering.constant(0), index)
 
 
@@ -93,7 +93,7 @@ def _address(lowering: Lowering, buffer: BufferStructure) -> Id:
 def stored_element(lowering: Lowering, buffer: BufferStructure, index: Id, type_: Id | None = None) -> Id:
     """A pointer to an element of the storage buffer behind a descriptor."""
     op, index = lowering.module.op, element_in_window(lowering, buffer, index)
-    to_element = op("OpTypePointer", "StorageBuffer", stored(lowering.module, buffer.type, buffer.components))
+    to_element = op("OpTypePointer", "StorageBuffer", stored(lowering.module, buffer.of, buffer.components))
     return op("OpAccessChain", type_ or to_element, lowering.variables[buffer.name], lowering.constant(0), index)
 
 
@@ -157,10 +157,10 @@ def pointer_type(lowering: Lowering, buffer: BufferStructure) -> Id:
     if key not in lowering.types:
         op = lowering.module.op
         if buffer.storage is StorageClass.Workgroup:
-            component = shared(lowering.module, buffer.type, buffer.components)
+            component = shared(lowering.module, buffer.of, buffer.components)
             lowering.types[key] = op("OpTypePointer", "Workgroup", component)
         else:
-            component = stored(lowering.module, buffer.type, buffer.components)
+            component = stored(lowering.module, buffer.of, buffer.components)
             type_ = op("OpTypePointer", buffer.storage.value, component, result=lowering.module.id())
             lowering.module.decorate(type_, "ArrayStride", buffer.element_size)
             lowering.types[key] = type_

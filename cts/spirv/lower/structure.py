@@ -27,7 +27,8 @@ InstructionT = TypeVar("InstructionT", bound=model.Instruction)
 class BufferStructure(Struct, frozen=True):
     """A buffer or opaque matrix without extent and contents: arrays are runtime arrays.
 
-    `part` is the number of elements of a part of a buffer in Workgroup memory, 0 for others.
+    `part` is the number of elements of a part of a buffer in Workgroup memory, 0 for others. `declared` is the
+    microscaling type of its bytes.
     """
 
     name: str
@@ -35,6 +36,12 @@ class BufferStructure(Struct, frozen=True):
     components: int
     storage: model.StorageClass
     part: int = 0
+    declared: model.Microscaling | None = None
+
+    @property
+    def of(self) -> model.ComponentType | model.Microscaling:
+        """The type of its scalars in the module."""
+        return self.declared or self.type
 
     @property
     def element_size(self) -> int:
@@ -124,9 +131,10 @@ def _memory(case: model.Case) -> Iterator[BufferStructure]:
     named = {getattr(i, field, None) for i in case.program for field in _MEMORY}
     named |= {part.buffer for function in case.functions.values() for part in model.buffers_of(function)}
     converted = {place.of for c in case.conversions for place in (c.source, c.destination)}
+    declared = model.declared_in(case.functions)
     for name, buffer in case.buffers.items():
         if name in named or name not in converted:
-            yield _buffer(name, buffer)
+            yield _buffer(name, buffer, declared.get(name))
     named = {model.memory_of(case.opaque, name) if name in case.opaque else name for name in named if name is not None}
     for name, matrix in case.opaque.items():
         if name in named:
@@ -134,9 +142,9 @@ def _memory(case: model.Case) -> Iterator[BufferStructure]:
             yield BufferStructure(name, component, 1, matrix.storage)
 
 
-def _buffer(name: str, buffer: model.Buffer) -> BufferStructure:
+def _buffer(name: str, buffer: model.Buffer, declared: model.Microscaling | None) -> BufferStructure:
     part = buffer.elements // buffer.shape[0] if buffer.storage is model.StorageClass.Workgroup else 0
-    return BufferStructure(name, buffer.type, buffer.components, buffer.storage, part)
+    return BufferStructure(name, buffer.type, buffer.components, buffer.storage, part, declared)
 
 
 def _in_memory(case: model.Case, instruction: model.AnyInstruction) -> model.AnyInstruction:

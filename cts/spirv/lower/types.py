@@ -21,22 +21,29 @@ def microscaling(module: ModuleBuilder, type_: Microscaling, *, memory: bool = F
     return module.op("OpTypeFloat", type_.width, type_.encoding)
 
 
+def of_value(module: ModuleBuilder, type_: ComponentType | Microscaling) -> Id:
+    """The type, for values of bodies."""
+    return microscaling(module, type_) if isinstance(type_, Microscaling) else scalar(module, type_)
+
+
 def matrix_component(module: ModuleBuilder, component: ComponentType) -> Id:
     """The type, for matrices of it."""
     module.capability("CooperativeMatrixKHR", *component.descriptor.matrices)
     return scalar(module, component)
 
 
-def stored(module: ModuleBuilder, component: ComponentType, components: int = 1) -> Id:
+def stored(module: ModuleBuilder, component: ComponentType | Microscaling, components: int = 1) -> Id:
     """The type, or a vector of it, for elements of storage buffers and physical storage buffers."""
+    if isinstance(component, Microscaling):
+        return microscaling(module, component, memory=True)
     module.capability(*component.descriptor.declares, *_STORAGE[component.size])
     type_ = _type(module, component)
     return type_ if components == 1 else module.op("OpTypeVector", type_, components)
 
 
-def shared(module: ModuleBuilder, component: ComponentType, components: int = 1) -> Id:
+def shared(module: ModuleBuilder, component: ComponentType | Microscaling, components: int = 1) -> Id:
     """The type, or a vector of it, for elements of workgroup memory: whatever may be computed with may be there."""
-    type_ = scalar(module, component)
+    type_ = of_value(module, component)
     return type_ if components == 1 else module.op("OpTypeVector", type_, components)
 
 

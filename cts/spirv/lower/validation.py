@@ -81,11 +81,15 @@ def _without_microscaling(structure: Structure) -> Structure:
         if not model.microscaling_of(function):
             return function
         zero = structs.replace(function, body=f"{model.returns_of(function).value}(0)")
+        if not isinstance(zero, model.Helper) and model.tables_of(zero):
+            zero = structs.replace(zero, tables=tuple(structs.replace(t, declared=None) for t in model.tables_of(zero)))
         if isinstance(zero, (model.Decode, model.DecodeVector)):
             return structs.replace(zero, block=tuple(structs.replace(f, declared=None) for f in zero.block))
         return zero
 
-    return structs.replace(structure, functions=tuple((name, known(f)) for name, f in structure.functions))
+    buffers = tuple(structs.replace(b, declared=None) for b in structure.buffers)
+    functions = tuple((name, known(f)) for name, f in structure.functions)
+    return structs.replace(structure, functions=functions, buffers=buffers)
 
 
 def _with_literal_scopes_and_uses(structure: Structure) -> Structure:

@@ -39,7 +39,7 @@ def _copy(lowering: Lowering, buffer: BufferStructure, *, into: bool) -> None:
     # The iterations of this invocation: (part - first + invocations - 1) / invocations, where first < invocations.
     left = op("OpISub", uint, constant(buffer.part + invocations - 1), first)
     iterations = op("OpUDiv", uint, left, constant(invocations))
-    type_ = shared(lowering.module, buffer.type, buffer.components)
+    type_ = shared(lowering.module, buffer.of, buffer.components)
     with counted_loop(lowering, iterations) as iteration:
         index = op("OpIAdd", uint, first, op("OpIMul", uint, iteration, constant(invocations)))
         in_part = element(lowering, buffer, index)

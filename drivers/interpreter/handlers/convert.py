@@ -61,7 +61,7 @@ def _of_fields(source: ty.Type, target: ty.Type, dtype: ty.DType) -> Pure:
     counts = [math.prod(ty.dense_shape(t)) for t in (source, target)]
     widths = [ty.component_of(t).width for t in (source, target)]
     if counts[0] * widths[0] != counts[1] * widths[1] or max(counts) % min(counts):
-        raise Malformed(f"OpBitcast makes {counts[1]} x {widths[1]} bits of {counts[0]} x {widths[0]}")
+        raise Malformed(f"OpBitcast makes {counts[1]} x {widths[1]} bits of {counts[0]} x {widths[0]} (MT-016)")
 
     def cast(a: Array) -> Array:
         lanes = a.shape[0]

@@ -27,9 +27,12 @@ def _mentions(value: Any, component: ComponentType) -> bool:
 
 
 def _retyped(value: Any, old: ComponentType, new: ComponentType) -> Any:
-    """The value with one component type replaced everywhere; the same object if it does not occur."""
-    if value is old:
-        return new
+    """The value with one component type replaced everywhere; the same object if it does not occur.
+
+    The bytes of what is declared a microscaling type stay bytes.
+    """
+    if value is old or getattr(value, "declared", None):
+        return new if value is old else value
     if isinstance(value, tuple):
         items = tuple(_retyped(v, old, new) for v in value)
         return value if all(a is b for a, b in zip(items, value, strict=True)) else items

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import TypeAlias
 
 from cts.case import model
 from cts.case.model.expression import Call, expressions_of
@@ -16,6 +17,8 @@ from cts.showing.export.glsl.names import Names
 from cts.showing.export.glsl.shader import Shader, unsigned
 from cts.showing.export.glsl.type_constants import derived_type
 from cts.showing.export.glsl.types import name_of
+
+Scalar: TypeAlias = model.ComponentType | model.Microscaling
 
 _EXTENSION = "GL_NV_cooperative_matrix2"
 
@@ -77,7 +80,7 @@ def _text(shader: Shader, name: str, function: model.AnyFunction) -> str:
         case model.Component():
             return _scalar(shader, function, {"value": component})
         case model.Helper():
-            return _scalar(shader, function, {p.name: p.type for p in function.parameters})
+            return _scalar(shader, function, {p.name: p.of for p in function.parameters})
         case model.PerElement():
             return _per_element(shader, function)
         case model.Decode() | model.DecodeVector():
@@ -123,8 +126,12 @@ def _coordinates(shader: Shader, coords: str, what: str) -> model.ComponentType:
     return model.ComponentType.uint32
 
 
-def _scalar(shader: Shader, function: model.AnyFunction, parameters: Mapping[str, model.ComponentType]) -> str:
-    return _called(shader, function, {name: shader.component(t) for name, t in parameters.items()}, {})
+def _scalar(shader: Shader, function: model.AnyFunction, parameters: Mapping[str, Scalar]) -> str:
+    named = {
+        name: microscaling.name_of(shader, t) if isinstance(t, model.Microscaling) else shader.component(t)
+        for name, t in parameters.items()
+    }
+    return _called(shader, function, named, {})
 
 
 def _called(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from cts.case import model
 from cts.device.capabilities import PART_ALIGNMENT
 from cts.showing.export.glsl.instruction import write_instruction
+from cts.showing.export.glsl.microscaling import name_of
 from cts.showing.export.glsl.shader import PARAMETERS, Declared, Shader
 from cts.showing.export.glsl.type_constants import declared_type
 from cts.showing.export.glsl.types import with_sign
@@ -27,6 +28,7 @@ class _Array(NamedTuple):
     type: model.ComponentType
     components: int
     storage: model.StorageClass
+    declared: model.Microscaling | None = None
 
 
 def declare(shader: Shader) -> None:
@@ -56,7 +58,8 @@ def _array_of(shader: Shader, name: str) -> _Array:
         return _Array(_plain(opaque.component), 1, opaque.storage)
     buffer = shader.case.buffers[name]
     vectors = any(isinstance(i, model.VectorInstruction) for i in shader.case.program)
-    return _Array(_plain(buffer.type) if vectors else buffer.type, buffer.components, buffer.storage)
+    declared = model.declared_in(shader.case.functions).get(name)
+    return _Array(_plain(buffer.type) if vectors else buffer.type, buffer.components, buffer.storage, declared)
 
 
 def _plain(component: model.ComponentType) -> model.ComponentType:
@@ -66,7 +69,7 @@ def _plain(component: model.ComponentType) -> model.ComponentType:
 def _element(shader: Shader, array: _Array) -> str:
     if array.type.size < 4:
         shader.extensions.add(f"GL_EXT_shader_{8 * array.type.size}bit_storage")
-    return shader.component(array.type, array.components)
+    return name_of(shader, array.declared) if array.declared else shader.component(array.type, array.components)
 
 
 def _coherent(shader: Shader) -> str:
