@@ -26,7 +26,7 @@ from cts.generators.parts.helpers import draw_helpers
 from cts.generators.parts.vector_flow import draw_count
 from cts.generators.policy.compute import ComputeDraws
 
-#: The most vectors that a loop hands on in a circle: no compiler is asked to turn more than its registers.
+#: How many vectors a loop hands on in a circle at most: no compiler is asked to turn more than its registers.
 MOST_CARRIED = 24
 
 

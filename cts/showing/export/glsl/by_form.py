@@ -66,11 +66,10 @@ def _by_components(instruction: VectorLoad | VectorStore, shader: Shader) -> boo
     for n in range(length):
         index, part = divmod(n, buffer.components)
         place = f"{array}[{first} + {index}u]" + (f"[{part}]" if buffer.components > 1 else "")
-        own = f"{vector}[{n}]"
         if isinstance(instruction, VectorStore):
-            shader.line(f"{place} = {shader.cast(buffer.type, declared.component, own)};")
+            shader.line(f"{place} = {shader.cast(buffer.type, declared.component, f'{vector}[{n}]')};")
         else:
-            shader.line(f"{own} = {shader.cast(declared.component, buffer.type, place)};")
+            shader.line(f"{vector}[{n}] = {shader.cast(declared.component, buffer.type, place)};")
     return True
 
 

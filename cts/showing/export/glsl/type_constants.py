@@ -103,9 +103,8 @@ def with_component(shader: Shader, source: Declared, declared: model.MatrixType 
 
 def _declare_vector(shader: Shader, declared: model.VectorType, length: str) -> None:
     if declared.ordinary:
-        shader.composite_types[declared] = Declared(
-            shader.component(declared.component, int(length)), {"length": length}
-        )
+        name = shader.component(declared.component, int(length))
+        shader.composite_types[declared] = Declared(name, {"length": length})
         return
     shader.extensions.add("GL_NV_cooperative_vector")
     component = shader.component(declared.component)
