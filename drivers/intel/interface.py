@@ -37,8 +37,8 @@ ADDRESS_LOW, ADDRESS_HIGH = 255, 254
 #: Invocations of a workgroup, and bytes that it shares, at most: as many as the hardware has room for.
 MAX_INVOCATIONS, MAX_SHARED = 1024, 1 << 17
 
-#: Bytes of a unit of shared memory; a workgroup has whole units (Mesa's intel_compute_slm_calculate_size). ANV's loads of
-#: several words may end behind the shader's own, in the same unit.
+#: Bytes of a unit of shared memory; a workgroup has whole units (Mesa's intel_compute_slm_calculate_size). Loads of
+#: several words in ANV's code may end behind the shader's own, in the same unit.
 SHARED_UNIT = 1 << 10
 
 _WORD = 0xFFFFFFFF

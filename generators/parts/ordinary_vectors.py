@@ -26,7 +26,7 @@ from cts.generators.parts.helpers import draw_helpers
 from cts.generators.parts.vector_flow import draw_count
 from cts.generators.policy.compute import ComputeDraws
 
-#: How many vectors a loop hands on in a circle at most: no compiler is asked to turn more than its registers.
+#: A loop carries so many vectors that change places: no compiler is asked to turn more than its registers.
 MOST_CARRIED = 24
 
 
