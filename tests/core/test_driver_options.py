@@ -57,7 +57,7 @@ OPTIONS: dict[str, set[type]] = {
     "emulator": {VariantFactory, MutantFactory, OptionsFactory},
     "interpreter": {TunableFactory, MutantFactory, StagedFactory, OptionsFactory},
     "amd": {VariantFactory, MutantFactory, OptionsFactory},
-    "intel": {OptionsFactory},
+    "intel": {MutantFactory, OptionsFactory},
     "vulkan": {ValidatingFactory, WorkerFactory, StagedFactory, OptionsFactory},
     "plain": set(),
 }

@@ -18,7 +18,7 @@ def greatest(cases: list[Case]) -> int:
 
 
 def test_a_long_tensor_beyond_the_limit_gets_two_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    profile = Profile("long", 250, 11)
+    profile = Profile("long", 300, 11)
     strategy = block_loads.cases(everything())
     as_drawn = greatest(drawn(strategy, profile))
     monkeypatch.setattr(tensor_loads, "LARGE_BYTES", 1 << 16)

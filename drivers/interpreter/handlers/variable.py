@@ -44,11 +44,7 @@ def reader(c: Compiler, pointer: int, t: ty.Type) -> Reader:
 
 def _scalar_reader(pointer: int, dtype: ty.DType) -> Reader:
     """How to load a number: components of cooperative matrices come as bit patterns."""
-
-    def read(m: Machine) -> Value:
-        return m.variables.load(m.registers[pointer], m.mask).view(dtype)
-
-    return read
+    return lambda m: m.variables.load(m.registers[pointer], m.mask).view(dtype)
 
 
 def writer(c: Compiler, pointer: int, t: ty.Type) -> Writer:
@@ -127,6 +123,8 @@ def access_chain(c: Compiler, i: Instruction) -> Step:
     base = i.id(0)
     if c.declared.is_untyped(base):
         raise Malformed(f"{c.module.label(base)} is an untyped pointer")
+    if c.declared.storage(base) != c.declared.storage(i.result):
+        raise Malformed("its result has another storage class than its base")
     if c.declared.storage(base) in ty.NAMED:
         return _place_chain(c, i)
     t = c.declared.pointee(base)

@@ -84,9 +84,9 @@ def signature(c: Compiler, function: int) -> ty.Function:
     definition = c.module.functions.get(function)
     if definition is None:
         raise Malformed(f"{c.module.label(function)} is not a function with a body")
-    t = c.declared.types[definition.type]
-    assert isinstance(t, ty.Function)
-    return t
+    if isinstance(t := c.declared.types[definition.type], ty.Function):
+        return t
+    raise Malformed(f"{c.module.label(function)} has a type that is none of functions")
 
 
 def per_lane(value: Value, instances: Instances, instance: Array, mask: Array | None) -> Value:
