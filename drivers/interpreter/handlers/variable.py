@@ -123,9 +123,10 @@ def access_chain(c: Compiler, i: Instruction) -> Step:
     base = i.id(0)
     if c.declared.is_untyped(base):
         raise Malformed(f"{c.module.label(base)} is an untyped pointer")
-    if c.declared.storage(base) != c.declared.storage(i.result):
-        raise Malformed("its result has another storage class than its base")
-    if c.declared.storage(base) in ty.NAMED:
+    storage, of_result = c.declared.storage(base), c.declared.storage(i.result)
+    if storage != of_result:
+        raise Malformed(f"its base is in {storage}, and its result in {of_result}")
+    if storage in ty.NAMED:
         return _place_chain(c, i)
     t = c.declared.pointee(base)
     if isinstance(t, ty.Descriptors):
