@@ -14,6 +14,7 @@ from cts.case import model as m
 from cts.case.model import Case, MulAddOperand
 from cts.case.model import ComponentType as T
 from tests.reference import scalar_ieee
+from tests.reference.scalar_callbacks import Call
 from tests.reference.scalar_numbers import (
     FLOAT8,
     FORMATS,
@@ -72,9 +73,21 @@ def computed(s: Subgroup, i: Any) -> list[Number]:
         case m.VectorBitcast():
             source = s.vector_type(i.vector)
             return [choices.stored(source, x) for x in s.matrices[i.vector][0]]
+        case m.VectorComponents():
+            return [called(s, i, t, n) for n in range(len(s.matrices[i.vector][0]))]
         case m.VectorMatrixMul():
             return multiplied(s, i)
     raise AssertionError(i)
+
+
+def called(s: Subgroup, i: m.VectorComponents, t: T, n: int) -> Number:
+    """A function of component n, of row 0 and of n; its extras are component n of other vectors."""
+    function = s.case.functions[i.function]
+    assert isinstance(function, m.PerElement)
+    names: dict[str, Any] = {"row": 0, "col": n, "value": s.passed(t, s.matrices[i.vector][0][n])}
+    others = zip(function.extras, i.vectors, strict=True)
+    names |= {extra.name: s.passed(t, s.matrices[name][0][n]) for extra, name in others}
+    return Call(s.choices, names).result(m.body_of(function, s.case.helpers))
 
 
 def signed(t: T, is_signed: bool) -> T:

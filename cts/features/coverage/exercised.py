@@ -48,7 +48,7 @@ _READ = "some(VectorMatrixMul, {} input.float, input_interpretation in {}, input
 _SHARED_SUM = "some(VectorAtomicAdd, some(buffer.written, op == VectorReduceSumAccumulate))"
 
 #: The facts about cooperative vectors that instructions with ordinary ones do not exercise.
-_OF_COOPERATIVE = frozenset({"CV-010", "CV-011", "CV-012", "CV-013", "VK-050", "VK-051"})
+OF_COOPERATIVE = frozenset({"CV-010", "CV-011", "CV-012", "CV-013", "VK-050", "VK-051"})
 
 #: The facts that a case exercises if a condition holds of it.
 CONDITIONS: Mapping[str, str] = {
@@ -181,7 +181,7 @@ def exercised(case: Case) -> frozenset[str]:
     for condition, shown, needed in _conditions():
         if (needed is None or not kinds.isdisjoint(needed)) and not facts.issuperset(shown) and condition(case):
             facts |= shown
-    return frozenset(facts) - _OF_COOPERATIVE if has_ordinary_vectors(case) else frozenset(facts)
+    return frozenset(facts) - OF_COOPERATIVE if has_ordinary_vectors(case) else frozenset(facts)
 
 
 @cache
