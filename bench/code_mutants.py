@@ -81,7 +81,7 @@ def main() -> int:
             if judge(plain, case, expected).verdict is not Verdict.PASS:
                 continue
             instructions = parse(code(plain, case)).instructions
-            for mutant in [m for m in left if catalogue.changed(instructions, m) is not None]:
+            for mutant in [m for m in left if catalogue.changed(instructions, m) is not instructions]:
                 tried[mutant] += 1
                 verdict = judge(left[mutant], case, expected).verdict
                 if verdict in FOUND:

@@ -17,12 +17,7 @@ CATALOGUE: Catalogue[Instruction] = Catalogue(instruction, lambda i: i.mnemonic)
 
 def mutated(listing: Listing, name: str) -> Listing:
     """A listing with the change of a mutant in the first instruction that it fits."""
-    found = CATALOGUE.changed(listing.instructions, name)
-    if found is None:
-        return listing
-    number, changed = found
-    changed = replace(changed, line=listing.instructions[number].line)
-    return replace(listing, instructions=(*listing.instructions[:number], changed, *listing.instructions[number + 1 :]))
+    return replace(listing, instructions=CATALOGUE.changed(listing.instructions, name))
 
 
 def _operand(mnemonics: str, number: int, kind: str = "v", by: int = 1) -> Change:

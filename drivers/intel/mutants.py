@@ -17,12 +17,7 @@ _NOTHING, _NO_NOTE = "(W) sync.nop (1) null", "Compacted"
 
 def mutated(listing: Listing, name: str) -> Listing:
     """A listing with the change of a mutant in the first instruction that it fits."""
-    found = CATALOGUE.changed(listing.instructions, name)
-    if found is None:
-        return listing
-    number, changed = found
-    changed = replace(changed, line=listing.instructions[number].line)
-    return replace(listing, instructions=(*listing.instructions[:number], changed, *listing.instructions[number + 1 :]))
+    return replace(listing, instructions=CATALOGUE.changed(listing.instructions, name))
 
 
 _plant, _text = CATALOGUE.plant, CATALOGUE.text

@@ -1,25 +1,25 @@
-"""Planted bugs of compiled code: changes of one word of a text, as a compiler's mistake could be.
-
-Each concerns the first instruction of a program that it fits, and leaves all others as they are.
-"""
+"""Planted bugs of compiled code: changes of one word of a text, as a compiler's mistake could be."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import Generic, Protocol, TypeAlias, TypeVar
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from cts.device.driver import Described
 
-#: What becomes of the words that a pattern has found.
-Words: TypeAlias = "str | Callable[[re.Match[str]], str]"
-
 
 class Instruction(Protocol):
-    """An instruction; `text` are the words that it was read from."""
+    """An instruction, which is a dataclass; `text` are the words that it was read from, `line` is where they stand."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def text(self) -> str: ...
+
+    @property
+    def line(self) -> int: ...
 
 
 _I = TypeVar("_I", bound=Instruction)
@@ -40,16 +40,16 @@ class Catalogue(Generic[_I]):
         """Every planted bug."""
         return [described for described, _ in self._planted.values()]
 
-    def changed(self, instructions: Iterable[_I], name: str) -> tuple[int, _I] | None:
-        """The place of the first instruction that a planted bug fits, and what becomes of it. None: it fits none."""
+    def changed(self, instructions: tuple[_I, ...], name: str) -> tuple[_I, ...]:
+        """Instructions with a planted bug in the first one that it fits, which stays in its line."""
         _, change = self._planted[name]
         for number, i in enumerate(instructions):
             changed = change(i)
             if changed is not None and changed.text != i.text:
-                return number, changed
-        return None
+                return (*instructions[:number], replace(changed, line=i.line), *instructions[number + 1 :])
+        return instructions
 
-    def text(self, mnemonics: str, pattern: str, by: Words) -> Callable[[_I], _I | None]:
+    def text(self, mnemonics: str, pattern: str, by: str | Callable[[re.Match[str]], str]) -> Callable[[_I], _I | None]:
         """A change of an instruction's text, where its mnemonic matches and the pattern is found."""
 
         def change(i: _I) -> _I | None:
