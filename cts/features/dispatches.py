@@ -56,6 +56,10 @@ def _default_math(site: Site) -> Values:
     return tuple(dict.fromkeys(bit.value for bits in site.of.fast_math.values() for bit in bits))
 
 
+def _scopes(site: Site) -> Values:
+    return tuple({t.scope.value for t in model.types_of(site.of).values() if isinstance(t, model.MatrixShape)})
+
+
 CASE = {
     "workgroups": one_of(NUMBER, "workgroups", lambda c: int(np.prod(c.dispatch.workgroups))),
     "subgroups": one_of(NUMBER, "subgroups of a workgroup", lambda c: c.dispatch.subgroups),
@@ -66,6 +70,7 @@ CASE = {
     "size_by": one_of(
         WORD, "how the module gives the size", lambda c: c.dispatch.size_by.value, words_of(WorkgroupSizeMode)
     ),
+    "scopes": several(WORD, "scopes of its matrices", _scopes, words_of(model.Scope)),
     "times": one_of(NUMBER, "dispatches", lambda c: c.dispatch.times),
     "robustness": one_of(WORD, "robustness", lambda c: c.robustness and c.robustness.value, words_of(model.Robustness)),
     "float_controls": one_of(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cts.case.model import ComponentType
+from cts.case.model import ComponentType, Microscaling
 from cts.case.model import expression as ast
 from cts.case.oracle.deviation import Step
 from cts.reference.deviation.elements import Around, transformed
@@ -21,7 +21,7 @@ from cts.reference.numeric.value import Value, where
 class Bodies:
     """Results of operations: `inside(OPERATION)` names the operation, and the steps behind it say how it is wrong.
 
-    `inside(branch)` are the conditions of branches.
+    `inside(branch)` are the conditions of branches, and those of a type of blocks what is converted from it.
 
     The results of the `first` calls of helpers are kept, and for which elements there was one.
     """
@@ -37,7 +37,9 @@ class Bodies:
         watch: Watch,
     ) -> Value:
         name = getattr(e, "operation", type(e).__name__.lower())
-        steps = [step for word, *some in self._groups() if word.rstrip("_") == name for step in some]
+        of = e.a.type if isinstance(e, ast.Convert) else None
+        names = {name, of.value} if isinstance(of, Microscaling) else {name}
+        steps = [step for word, *some in self._groups() if word.rstrip("_") in names for step in some]
         if not steps:
             return function(*operands)
         if steps[0].name == "reversed":

@@ -48,6 +48,8 @@ def class_of(component: ComponentType, bits: Bits, name: str) -> Mask:
         masks: dict[str, Mask] = {
             "nan": np.isnan(numbers),
             "infinity": np.isinf(numbers),
+            "positive_infinity": numbers == np.inf,
+            "negative_infinity": numbers == -np.inf,
             "zero": numbers == 0,
             "negative_zero": (numbers == 0) & np.signbit(numbers),
             "denormal": (numbers != 0) & (np.abs(numbers) < component.format.least),

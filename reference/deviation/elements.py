@@ -46,8 +46,20 @@ def transformed(value: Value, steps: Sequence[Step], around: Around) -> Value:
     for n, step in enumerate(steps):
         if step.name == "dealt":
             return _dealt(value, str(step.arguments[0]), steps[n + 1 :], around)
+        if step.name in ("unless", "from_row", "from_column"):
+            return where(_spared(value, step, around), value, transformed(value, steps[n + 1 :], around))
         value = _transformed(value, step, around)
     return value
+
+
+def _spared(value: Value, step: Step, around: Around) -> Mask:
+    """The elements that are right in spite of what follows."""
+    if step.name != "unless":
+        return ~part_of("before_" + step.name, step.arguments, *value.shape[-2:])
+    beside = around.operand(str(step.arguments[0]))
+    if beside.component is None:
+        raise NotComputable("a condition")
+    return certainly(beside, beside.component, str(step.arguments[1]))
 
 
 def _dealt(value: Value, tiles: str, steps: Sequence[Step], around: Around) -> Value:

@@ -91,6 +91,11 @@ def _modulo(index: Array, n: int) -> Array:
     return index % n
 
 
+def _first_of_each(index: Array, n: int, m: int) -> Array:
+    within = _modulo(index, n)
+    return index - within + _modulo(within, m)
+
+
 _MOVES: dict[str, Callable[..., Array]] = {
     "transposed": _transposed,
     "transposed_blocks": _transposed_blocks,
@@ -103,6 +108,8 @@ _MOVES: dict[str, Callable[..., Array]] = {
     "reversed_columns": lambda a: a[..., ::-1],
     "rows_below": lambda a, n: _rows(a, _modulo(_indices(a, -2), n)),
     "columns_below": lambda a, n: _columns(a, _modulo(_indices(a, -1), n)),
+    "columns_of_each": lambda a, n, m: _columns(a, _first_of_each(_indices(a, -1), n, m)),
+    "rows_of_each": lambda a, n, m: _rows(a, _first_of_each(_indices(a, -2), n, m)),
     "columns_by_rows": lambda a: _columns(a, _indices(a, -1) % a.shape[-2]),
     "rows_by_columns": lambda a: _rows(a, _indices(a, -2) % a.shape[-1]),
     "swapped_halves": lambda a: _columns(a, (_indices(a, -1) + a.shape[-1] // 2) % a.shape[-1]),

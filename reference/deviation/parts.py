@@ -9,10 +9,12 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
+import numpy as np
 from msgspec import structs
 
 from cts.case import model
 from cts.case.oracle.deviation import KIND, OF_CASE, Deviation, Step
+from cts.reference.deviation import numbers
 from cts.reference.deviation.moves import NotComputable
 
 _T = TypeVar("_T")
@@ -48,6 +50,12 @@ def rewritten(case: model.Case, deviations: Iterable[Deviation]) -> model.Case:
             first = _first(case, one.place, str(one.steps[0].arguments[0]))
             instruction = structs.replace(case.program[one.place], **{one.part: getattr(first, one.part)})
             case = structs.replace(case, program=_with(case.program, one.place, instruction))
+        if one.part == "literals" and one.steps:  # numbers, but of no operand
+            branch = case.program[one.place]
+            assert isinstance(branch, model.Branch)
+            literals = numbers.transformed(np.array(branch.literals, np.int64).astype(np.uint32), one.steps)
+            branch = structs.replace(branch, literals=tuple(literals.tolist()))
+            case = structs.replace(case, program=_with(case.program, one.place, branch))
         if one.steps and one.steps[0].name in ("added", "without"):
             instruction = structs.replace(case.program[one.place], **{one.part: _flags(case, one)})
             changed = structs.replace(case, program=_with(case.program, one.place, instruction))

@@ -33,7 +33,7 @@ from cts.reference.deviation import numbers
 from cts.reference.deviation.moves import NotComputable, move_of
 from cts.reference.deviation.parts import Parts, Steps
 from cts.reference.execution import deviating_states
-from cts.reference.execution.deviating_coordinates import clamped, with_coordinates, with_wide_index
+from cts.reference.execution.deviating_coordinates import clamped, through_view, with_coordinates
 from cts.reference.execution.step import Step
 from cts.reference.execution.unroll import Taken
 from cts.reference.numeric.arrays import Mask
@@ -107,8 +107,8 @@ def _once(outputs: Sequence[Access]) -> Iterator[Access]:
 def _moved(access: Access, steps: Steps, buffer: Buffer, instances: int) -> Access:
     """An access to other places."""
     for name, arguments in steps:
-        if name in ("clamped", "wide_index"):
-            access = clamped(access, str(arguments[0])) if arguments else with_wide_index(access)
+        if name in ("clamped", "through_view"):
+            access = (clamped if name == "clamped" else through_view)(access, str(arguments[0]))
             continue
         if name == "once":
             continue  # of several accesses

@@ -106,22 +106,33 @@ def _at(access: Access, coordinates: list[U32], status: U8) -> Access:
     return replace(access, byte=byte, status=status, blocks=blocks)
 
 
-def with_wide_index(access: Access) -> Access:
-    """An access whose index behind the view is not reduced modulo 2^32."""
+def through_view(access: Access, how: str) -> Access:
+    """An access whose index goes through its view otherwise.
+
+    It is `wide`, not reduced modulo 2^32, or its outermost digit is `unreduced`; or `clipped_first`: what is clipped
+    is accessed, at the first element.
+    """
     layout, view, shape = access.layout, access.view, access.shape
     if layout is None or view is None:
         return access
     row, col = np.arange(shape.rows, dtype=np.uint32)[:, None], np.arange(shape.cols, dtype=np.uint32)
-    index, _ = addressing.matrix_coord_to_linear_with_view(view, row, col, shape.cols)
+    index, clipped = addressing.matrix_coord_to_linear_with_view(view, row, col, shape.cols)
+    index = np.where(clipped, np.uint32(0), index) if how == "clipped_first" else index
+    dimensions = view.view_dimension if view.type.has_dimensions else layout.span
     strides = view.view_stride if view.type.has_dimensions else packed_strides(layout.span[..., : view.dim])
     digits = addressing.linear_to_view_coord(layout, view, index)
+    if how == "unreduced":
+        for d in reversed(view.type.permutation[1:]):
+            index = index // np.maximum(dimensions[..., d, None, None], 1)
+        digits[view.type.permutation[0]] = index
     wide = sum((c.astype(np.int64) * strides[..., d, None, None] for d, c in enumerate(digits)), np.zeros((), np.int64))
+    wide = wide if how == "wide" else wide % (1 << 32)
     coordinates: list[U32] = []
     for d in reversed(range(layout.dim)):
         wide, digit = np.divmod(wide, np.maximum(layout.span[..., d, None, None].astype(np.int64), 1))
         coordinates.insert(0, digit.astype(np.uint32))
     tensor = addressing.span_coord_to_tensor_coord(layout, coordinates, access.store)
-    kept = (access.status == Status.SKIP) | (access.status == Status.INACTIVE)
+    kept = (access.status == Status.INACTIVE) | ((access.status == Status.SKIP) & (how != "clipped_first"))
     return _at(access, tensor.coord, np.where(kept, access.status, tensor.status))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -30,8 +31,10 @@ def zero_of(value: Value) -> Value:
     return Value(value.component, np.zeros_like(value.bits))
 
 
-def _for(results: list[model.ComponentType], deed: Deed) -> Deed:
-    """A transform with the type of the result in the place of the word for it."""
+def _for(results: list[model.ComponentType], of_workgroup: int, deed: Deed) -> Deed:
+    """A transform with the type of the result in the place of the word for it, or for 0 a workgroup's instances."""
+    if deed == ("first_of_each", (0,)):
+        return Deed(deed.name, (of_workgroup,))
     return Deed(deed.name, (results[0].value,)) if deed.arguments == (RESULT,) and results else deed
 
 
@@ -166,7 +169,8 @@ class DeviatingResults(Machine):
             return self._whole(name)
 
         results = [self.shapes[name].component for name in instruction.defines if name in self.shapes]
-        return transformed(value, [_for(results, deed) for deed in steps], Around(before, operand))
+        of_workgroup = value.shape[1] // math.prod(self.case.dispatch.workgroups)
+        return transformed(value, [_for(results, of_workgroup, deed) for deed in steps], Around(before, operand))
 
     def _whole(self, name: str) -> Value:
         """A result with all its instances, rows and columns."""

@@ -19,10 +19,6 @@ def transformed(state: State, member: str, step: Step) -> U32:
         case "whole_blocks", TensorLayoutState(), "stride":
             blocks = state.layout_dimension // np.maximum(state.block_size, 1)
             return packed_strides(np.asarray(blocks, np.uint32))
-        case "unreduced", TensorViewState(), "view_dimension":
-            dimension = np.array(state.view_dimension, np.uint32)
-            dimension[..., state.type.permutation[0]] = 0xFFFFFFFF
-            return dimension
         case "to_the_end", TensorViewState(), "clip_row_span" | "clip_col_span":
             span, offset = (
                 np.asarray(getattr(state, name), np.uint32) for name in (member, member.replace("span", "offset"))

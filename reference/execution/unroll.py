@@ -174,7 +174,8 @@ class _Unrolling:
         chosen = np.full(selector.shape, len(branches), np.int64)
         for n, branch in enumerate(branches):
             words = np.array([literal % (1 << 32) for literal in branch.literals], np.uint32)
-            chosen[np.isin(selector, words)] = n
+            # Of equal literals, which only a wrong program has, the first one counts.
+            chosen[np.isin(selector, words) & (chosen == len(branches))] = n
         return chosen
 
     def _deciding(self, i: int, field: str, operand: model.Operand, iterations: tuple[int, ...]) -> U32:

@@ -263,7 +263,11 @@ def test_a_shipped_baseline_knows_what_the_quarantine_leaves_out() -> None:
 
 
 #: Cases that entries list without a condition: most cases of any condition would pass (docs/intel.md, docs/vendors.md).
-NAMED_ALONE = ("per_element.flow.bound_of_another_function", "compute.memory.bytes_stored_and_read_again")
+NAMED_ALONE = (
+    "per_element.flow.bound_of_another_function",
+    "compute.memory.bytes_stored_and_read_again",
+    "conversions.mixed.doubled_product_to_bfloat16",
+)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -116,7 +117,25 @@ def test_conversions_by_command_have_models(mutant: str, name: str, text: str) -
         ("mirror-period-odd", "block.mirrored", "MatrixLoadTensor, address=clamped(odd_period)"),
         ("repeat-span", "clamp.repeat_1d_deep", "MatrixLoadTensor, address=clamped(by_span)"),
         ("edge-low-unclamped", "constness.dimensions_spec", "MatrixLoadTensor, address=clamped(high_alone)"),
-        ("view-index-64-bit", "wrap.view_index", "MatrixLoadTensor, address=wide_index"),
+        ("view-index-64-bit", "wrap.view_index", "MatrixLoadTensor, address=through_view(wide)"),
+        ("view-outermost-unreduced", "view.one_dimension", "MatrixLoadTensor, address=through_view(unreduced)"),
+        ("decode-of-clipped", "view.clip", "MatrixLoadTensor, address=through_view(clipped_first)"),
+        (
+            "reduce-extreme-starts-finite",
+            "max.zeros_and_infinities",
+            "MatrixReduce, matrix=instead(negative_infinity, greatest)",
+        ),
+        (
+            "subgroup-matrix-shared",
+            "scopes.subgroups_to_workgroup",
+            "MatrixLoad, result.scope == Subgroup, case.scopes == Workgroup, result=first_of_each(0)",
+        ),
+        (
+            "vector-optimal-first-four",
+            "layout.inferencing_128_columns",
+            "VectorMatrixMul, matrix=[from_column(64), columns_of_each(16, 4)]",
+        ),
+        ("unpacked-sign-lost", "microscaling.mxfp4", "MatrixLoadTensor, body=[inside(float4_e2m1), magnitude]"),
         ("store-low-written", "store.corner_of_five_dimensions", "MatrixStoreTensor, address=clamped(high_alone)"),
         ("store-high-written", "clamp.constant_high_store", "MatrixStoreTensor, address=clamped(low_alone)"),
         ("store-edge-clamps", "clamp.edge_high_store", "MatrixStoreTensor, address=clamped(as_load)"),
@@ -202,8 +221,24 @@ def test_a_deviation_leaves_the_memory_of_a_planted_bug(mutant: str, name: str, 
     assert attempt.verdict is Verdict.FAIL and attempt.outcome is not None
     deviation = parse_deviation(f"wrong({text})")
     assert leaves(case, deviation.at(case), attempt.outcome.memory)
-    deed = text.partition(", ")[2]
+    call = ast.parse(f"wrong({text})", mode="eval").body
+    assert isinstance(call, ast.Call)
+    (how,) = call.keywords
+    deed = f"{how.arg}={ast.unparse(how.value)}"
     assert deed in {one.text for place in places_of(case, deviation.kind) for one in deeds(case, place)}
+
+
+def test_a_selector_and_literals_are_compared_in_their_low_bits() -> None:
+    case, oracle = read("matrix_programs.switch.far_literals"), registry.oracle()
+    attempt = judge(open_driver("emulator:mutant=switch-literals-in-16-bits"), case, oracle.expect(case))
+    assert attempt.verdict is Verdict.FAIL and attempt.outcome is not None
+    for text, right in (
+        ("wrong(Switch, selector=low_bits(16)) and wrong(Branch, literals=low_bits(16))", True),
+        ("wrong(Branch, literals=low_bits(16))", False),
+    ):
+        assert leaves(case, parse_deviation(text).at(case), attempt.outcome.memory) is right
+    branch = next(n for n, one in enumerate(case.program) if type(one).__name__ == "Branch")
+    assert "literals=low_bits(16)" in {one.text for one in deeds(case, branch)}
 
 
 def test_what_overflows_by_a_deviation_is_known_whatever_modes_a_module_has() -> None:

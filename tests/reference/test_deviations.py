@@ -90,6 +90,8 @@ OF_ELEMENTS: list[tuple[str, tuple[int | float | str, ...], Callable[[Numbers], 
     ("reversed_columns", (), lambda a: a[:, ::-1]),
     ("rows_below", (2,), lambda a: a[[0, 1, 0, 1]]),
     ("columns_below", (3,), lambda a: a[:, [0, 1, 2, 0]]),
+    ("columns_of_each", (2, 1), lambda a: a[:, [0, 0, 2, 2]]),
+    ("rows_of_each", (4, 3), lambda a: a[[0, 1, 2, 0]]),
     ("swapped_halves", (), lambda a: a[:, [2, 3, 0, 1]]),
     ("before", (), np.zeros_like),
     ("before_from_row", (3,), lambda a: np.where(np.arange(4)[:, None] >= 3, 0, a)),
@@ -498,18 +500,33 @@ program:
     assert lost.tolist() == np.where(np.arange(8) < 4, -a, np.where(taken, 0, 7)).tolist()
 
 
+@pytest.mark.parametrize(
+    ("part", "right"),
+    [
+        (("from_row", (2,)), np.indices((4, 4))[0] < 2),
+        (("from_column", (3,)), np.indices((4, 4))[1] < 3),
+        (("unless", ("a", "negative")), A < 0),
+    ],
+)
+def test_what_follows_is_of_some_elements(case: Case, part: Step, right: Numbers) -> None:
+    memory = left(case, Deviation(ADD, RESULT, (Step(*part), Step("number", (9.0,)))))
+    assert memory is not None and (memory["d"] == np.where(right, A + B, 9)).all()
+
+
 @pytest.mark.parametrize(("name", "outermost"), [("one_dimension", 0), ("smaller_than_the_matrix", 1)])
 def test_the_outermost_digit_of_a_view_is_not_reduced(name: str, outermost: int) -> None:
+    """It is as if the view's outermost dimension had no end; the end of a clip is another matter."""
     case = corpus.read(corpus.find_one(f"tensor_addressing.view.{name}"), registry.oracle())
-    place = next(n for n, one in enumerate(case.program) if type(one).__name__ == "TensorViewSetDimension")
+    kinds = [type(one).__name__ for one in case.program]
+    load, dimension = kinds.index("MatrixLoadTensor"), kinds.index("TensorViewSetDimension")
 
-    def memory(*how: str | int) -> list[list[int]] | None:
-        deviation = wrong(place, STATE + "view_dimension", str(how[0]), *how[1:]) if how else None
-        leaves = registry.oracle().leaves(case, [] if deviation is None else [deviation])
+    def memory(*deviations: Deviation) -> list[list[int]] | None:
+        leaves = registry.oracle().leaves(case, deviations)
         return None if leaves is None else [allowed.memory.tolist() for allowed in leaves.buffers.values()]
 
-    assert memory("unreduced") == memory("with_entry", outermost, -1) != memory()
-    assert memory("to_the_end") is None
+    unreduced = memory(wrong(load, ADDRESS, "through_view", "unreduced"))
+    assert unreduced == memory(wrong(dimension, STATE + "view_dimension", "with_entry", outermost, -1)) != memory()
+    assert memory(wrong(dimension, STATE + "view_dimension", "to_the_end")) is None
 
 
 @pytest.mark.parametrize(
@@ -573,7 +590,7 @@ def test_a_transform_says_what_it_applies_to(case: Case, name: str) -> None:
         "rounded_away": ("float16",),
         "instead": ("zero", "one"),
     }
-    words |= {"beside": ("a", "zero", "one"), "dealt": ("tiles_8x8",)}
+    words |= {"beside": ("a", "zero", "one"), "dealt": ("tiles_8x8",), "unless": ("a", "zero")}
     if name in (
         "unmade",
         "made_of",

@@ -13,7 +13,7 @@ from cts.case.model.functions import PerElement, scalars_of
 from cts.case.model.instruction import references
 from cts.case.model.instructions import dynamic_operands
 from cts.case.model.operand import Scalar, SpecNumber
-from cts.case.model.resolve import types_of
+from cts.case.model.resolve import resolve
 from cts.case.model.types import MatrixShape, VectorShape
 
 
@@ -55,6 +55,6 @@ def component_of(case: Case, index: int, path: str) -> ComponentType:
     function = case.functions.get(getattr(instruction, "function", ""))
     if isinstance(function, PerElement):
         return scalars_of(function)[int(path.removeprefix("scalars[").removesuffix("]"))][1]
-    source = types_of(case)[next(references(instruction))]
+    source = resolve(case)[0][next(references(instruction))]
     assert isinstance(source, MatrixShape | VectorShape)
     return source.component

@@ -88,6 +88,8 @@ TRANSFORMS: dict[str, Transform] = {
     "last_instance": Transform(_MOVED | Domain.NUMBERS, words="that of the last instance"),
     "instance_before": Transform(_MOVED | Domain.NUMBERS, words="that of the instance before"),
     "first_of_each": Transform(_MOVED | Domain.NUMBERS, (int,), "that of the first of each {0} instances"),
+    "columns_of_each": Transform(_MOVED, (int, int), "of each {0} columns the first {1} alone"),
+    "rows_of_each": Transform(_MOVED, (int, int), "of each {0} rows the first {1} alone"),
     "tiles_swapped": Transform(Domain.ELEMENTS, (int,), "with tiles of {0} by {0} in each other's places"),
     # Elements as they were
     "before": Transform(Domain.ELEMENTS | Domain.NUMBERS | Domain.BYTES, words="as before"),
@@ -151,19 +153,21 @@ TRANSFORMS: dict[str, Transform] = {
     "inner_iteration": Transform(Domain.NUMBERS, words="by the index of the inner loop"),
     "adjacent": Transform(Domain.PLACES, (int,), "adjacent in each {0} columns"),
     "whole_blocks": Transform(Domain.STATES, words="without a last block that is not whole"),
-    "unreduced": Transform(Domain.STATES, words="not reduced in its outermost digit"),
     "to_the_end": Transform(Domain.STATES, words="no more than is left to 2^32 - 1"),
     "inside": Transform(Domain.BODIES, (str,), "of each {0} inside"),
     "added": Transform(Domain.WORDS, (str,), "with {0}"),
     "without": Transform(Domain.WORDS, (str,), "without {0}"),
     "repeated": Transform(Domain.COMMANDS, words="done again before each dispatch"),
     "clamped": Transform(Domain.PLACES, (str,), "clamped otherwise ({0})"),
-    "wide_index": Transform(Domain.PLACES, words="not reduced modulo 2^32"),
+    "through_view": Transform(Domain.PLACES, (str,), "behind the view otherwise ({0})"),
     "advancing": Transform(Domain.PLACES, (int,), "advancing by {0} bytes"),
     "once": Transform(Domain.PLACES, words="of the first store alone"),
     "in_bounds": Transform(Domain.PLACES, words="not checked against bounds"),
     "counted": Transform(Domain.NUMBERS, (str, int), "{0} in {1} bits"),
     "at_most": Transform(Domain.NUMBERS, (int,), "at most {0}"),
+    "unless": Transform(Domain.ELEMENTS, (str, str), "unless {0} is {1}"),
+    "from_column": Transform(Domain.ELEMENTS, (int,), "from column {0} on"),
+    "from_row": Transform(Domain.ELEMENTS, (int,), "from row {0} on"),
     "beside": Transform(Domain.ELEMENTS, (str, str, str), "{2} if {0} is {1}"),
 }
 
@@ -175,7 +179,10 @@ OPERANDS, WORKGROUPS, BETWEEN = "operands", "workgroups", "between"
 OF_CASE = -1
 
 #: Numbers of a kind: `least` is the least integer, `smallest` the least normal float, `top` the greatest number.
-_CLASSES = ("nan", "infinity", "zero", "negative_zero", "denormal", "negative", "overflow", "least", "smallest", "top")
+_CLASSES = (
+    "nan", "infinity", "positive_infinity", "negative_infinity", "zero", "negative_zero", "denormal", "negative",
+    "overflow", "least", "smallest", "top",
+)  # fmt: skip
 
 #: Numbers whose exponential, exponential of the double, or square is beyond their type.
 _FAR = ("exp_overflows", "exp_of_twice_overflows", "square_overflows")
@@ -184,6 +191,7 @@ _FAR = ("exp_overflows", "exp_of_twice_overflows", "square_overflows")
 _INSIDE = (
     "neg", "abs", "exp", "invert", "not_", "add", "sub", "mul", "div", "mod", "and_", "or_", "xor", "shl", "shr", "min",
     "max", "lt", "le", "gt", "ge", "eq", "ne", "both", "either", "select", "convert", "bitcast", "call", "branch",
+    "float4_e2m1", "float6_e2m3", "float6_e3m2", "float8_e8m0", "mxint8",
 )  # fmt: skip
 
 #: The words that arguments of transforms may be; () for other arguments.
@@ -193,6 +201,8 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "beside": ((), (*_CLASSES, *_FAR), ("zero", "one", "nan", "infinity", "greatest", "negated", "itself")),
     "counted": (("wg_x", "wg_y", "wg_z", "sg", "loop"), ()),
     "saturated": ((), ("both", "greatest", "least")),
+    "through_view": (("wide", "unreduced", "clipped_first"),),
+    "unless": ((), _CLASSES),
     "dealt": (("tiles_4x4", "tiles_8x8", "tiles_16x8", "rows", "columns"),),
     "inside": (_INSIDE,),
     "unwrapped": (("IAdd", "ISub", "IMul", "SNegate"),),

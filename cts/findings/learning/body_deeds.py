@@ -8,7 +8,7 @@ from itertools import product
 from keyword import iskeyword
 from typing import Any
 
-from cts.case.model import expression
+from cts.case.model import Microscaling, expression
 from cts.case.oracle.deviation import BODY, WORDS, Step
 from cts.findings.learning.deed import Deed
 
@@ -42,8 +42,10 @@ def _operations(item: Any) -> Iterator[tuple[str, int]]:
             yield operation, 2
         case expression.Select():
             yield "select", 3
-        case expression.Convert():
+        case expression.Convert(a=source):
             yield "convert", 1
+            if isinstance(source.type, Microscaling):
+                yield source.type.value, 1
         case expression.Bitcast():
             yield "bitcast", 1
         case expression.Branch():

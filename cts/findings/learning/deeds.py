@@ -46,7 +46,7 @@ _ELSEWHERE_BY = {
     "moved_columns": (1, -1),
     "rows_below": _BORDERS,
     "columns_below": _BORDERS,
-    "first_of_each": _GROUPS,
+    "first_of_each": (0, *_GROUPS),
 }
 _AS_BEFORE = ("before", "before_in_last_row", "before_in_last_column", "before_in_second_half")
 #: Of the components that each invocation holds.
@@ -79,7 +79,6 @@ _PLACES_BY = {"plus": (1, -1), "adjacent": (2, 4), "low_bits": (8, 12, 16, 24)}
 #: What only some members of a state may be, given the others.
 _OF_MEMBER = {
     "stride": ("whole_blocks",),
-    "view_dimension": ("unreduced",),
     "clip_row_span": ("to_the_end",),
     "clip_col_span": ("to_the_end",),
 }
@@ -137,6 +136,9 @@ def deeds(case: model.Case, place: int) -> Iterator[Deed]:
         parts.append(_steps(MEMORY, ("first_instance", "before", "initial"), {}))
     if isinstance(instruction, model.MatrixArithmetic | model.VectorArithmetic):
         parts.append([Deed(RESULT, (Step("saturated", pair),)) for pair in product((0, 1), WORDS["saturated"][1])])
+        given = [f for f in "abc" if getattr(instruction, f, None) is not None]
+        finite = [Step("unless", (field, "infinity")) for field in given]
+        parts.append(Deed(RESULT, (*finite, Step("instead", ("infinity", word)))) for word in ("nan", "greatest"))
     for field in ("a", "b", "matrix", "vector"):
         if _computes(instruction) and getattr(instruction, field, None) is not None:
             _, *words = WORDS["beside"]
@@ -148,12 +150,17 @@ def deeds(case: model.Case, place: int) -> Iterator[Deed]:
     if isinstance(instruction, model.VectorMatrixMul):
         parts.append([Deed("bias", (Step("zero"),))] * (instruction.bias is not None))
         parts.append(_steps(TERMS, (), {"whole_pieces": _BORDERS[1:]}))
+        axis = "row" if model.constant_of(instruction.transpose) else "column"
+        starts = [Step(f"from_{axis}", (n,)) for n in (32, 64, 128)]
+        parts.append(Deed("matrix", (s, Step(f"{axis}s_of_each", (16, n)))) for s in starts for n in (4, 8))
     if name := next((n for n in (getattr(instruction, field, None) for field in _FUNCTIONS) if n), None):
         parts.append(of_body(model.body_of(case.functions[name], case.helpers)))
     named = [field for field in "abc" if isinstance(getattr(instruction, field, None), str)]
     parts.append([Deed(field, (Step("exchanged", (other,)),)) for field, other in combinations(named, 2)])
     if carried := getattr(instruction, "next", ()):
         parts.append(Deed("next", (Step("at_most", (n,)),)) for n in range(len(carried)))
+    if isinstance(instruction, model.Branch):
+        parts.append(_steps("literals", (), {"low_bits": (8, 16, 31)}))
     if isinstance(instruction, model.Exit):
         parts.append([Deed(KIND, word="Continue" if isinstance(instruction, model.Break) else "Break")])
     if isinstance(instruction, model.MatrixPerElement | model.MatrixComponents):
@@ -304,7 +311,9 @@ def _of_numbers(part: str, entries: int) -> Iterator[Deed]:
 def _of_places(instruction: model.Instruction) -> Iterator[Iterable[Deed]]:
     if isinstance(instruction, model.TensorInstruction):
         yield [Deed(ADDRESS, (Step("clamped", (how,)),)) for how in WORDS["clamped"][0]]
-        yield _steps(ADDRESS, ("wide_index",) if instruction.view else (), {"advancing": (0, 1, 2, 4, 8, 16)})
+        yield _steps(ADDRESS, (), {"advancing": (0, 1, 2, 4, 8, 16)})
+        if instruction.view:
+            yield [Deed(ADDRESS, (Step("through_view", (how,)),)) for how in WORDS["through_view"][0]]
     yield _steps(ADDRESS, ("in_bounds", *_ELSEWHERE), {**_ELSEWHERE_BY, **_PLACES_BY})
     if isinstance(instruction, model.MatrixLoadTensor) and instruction.decode is not None:
         for part in COORDINATES:
