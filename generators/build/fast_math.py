@@ -41,9 +41,14 @@ def with_fast_math(
     """The program, in which some operations on floats say what they allow, and the defaults of types (NU-048).
 
     With `functions` no type has one: they may meet infinities, of which nothing would be known any more. So it is with
-    `specials`, where the program has special numbers, and conversions to integers, which would be undefined.
+    `specials`, where the program has special numbers, and conversions to integers, which would be undefined. What a
+    function computes may overflow if an operation on its result is rearranged with it (NU-049), so that no instruction
+    of a program has a flag that calls one and converts to integers.
     """
     if controls is not model.FloatControls.FastMathNone or not choices.chance(FloatDraws.SOME):
+        return list(program), {}
+    to_integers = any(map(_is_to_integers, program))
+    if to_integers and any(getattr(i, "function", None) for i in program):
         return list(program), {}
     first, which, every = choices.record(1, len(_BITS) - 1, len(_EVERY) - 1)
     defaulted, (width, of_type) = choices.chance(FloatDraws.DEFAULT), choices.record(1, 3)
@@ -53,7 +58,7 @@ def with_fast_math(
         structs.replace(i, fast_math=_BITS[which]) if n in chosen else i for n, i in enumerate(program)
     ]
     widths = COMPUTED_WIDTHS
-    if not defaulted or functions or (specials and any(map(_is_to_integers, program))):
+    if not defaulted or functions or (specials and to_integers):
         return changed, {}
     return changed, {widths[width]: _BITS[of_type]}
 

@@ -100,15 +100,18 @@ def draw_loop(
     carried = [replace(v, id=kernel.name("l"), known=w.known) for v, w in zip(inits, wide, strict=True)]
     with _loop(kernel, count, [(c.id, v.id) for c, v in zip(carried, inits, strict=True)]):
         kind, first = EXITS.get(choices.pick(VectorDraws.EXITS), (None, False))
+        left = carried
         if kind is not None and first:
-            _leave(choices, kernel, kind, carried)
+            left = _leave(choices, kernel, kind, carried)
         results = iteration(choices, carried)
         if kind is not None and not first:
             # A Continue carries other values than the end of the iteration, so that a swap of the two shows.
             swapped = results[::-1] if _alike(carried) else carried
-            _leave(choices, kernel, kind, results if kind is Break else swapped)
+            left = _leave(choices, kernel, kind, results if kind is Break else swapped)
         results = [draw_alike(choices, kernel, v) for v in results]
     kernel.program.end_loop(v.id for v in results)
+    # What an exit hands on may be less well known than what ends the iteration.
+    results = [either(r, e, r.id) for r, e in zip(results, left, strict=True)]
     return [either(c, r, c.id) for c, r in zip(carried, results, strict=True)]
 
 
@@ -117,10 +120,13 @@ def _alike(carried: Sequence[Vector]) -> bool:
     return len(carried) > 1 and len({(v.component, v.length, v.known, v.fresh) for v in carried}) == 1
 
 
-def _leave(choices: Choices, kernel: VectorKernel, kind: type[Break | Continue], values: Sequence[Vector]) -> None:
-    """A Break or Continue, which as a rule only some invocations take."""
+def _leave(
+    choices: Choices, kernel: VectorKernel, kind: type[Break | Continue], values: Sequence[Vector]
+) -> list[Vector]:
+    """A Break or Continue, which as a rule only some invocations take; what it hands on."""
     handed = [draw_alike(choices, kernel, v) for v in values]
     kernel.program.leave(kind, written(kernel.constness, draw_condition(choices, kernel)), (v.id for v in handed))
+    return handed
 
 
 def either(a: Vector, b: Vector, name: str) -> Vector:

@@ -183,7 +183,9 @@ def sized(component: ComponentType, signed: bool) -> ComponentType:
 
 
 def bitcast(value: Value, target: ComponentType) -> Value:
-    """OpBitcast: the same bits; nothing is known of those of a value that is not exact."""
+    """OpBitcast: the same bits; nothing is known of those of a value that is not exact, but as the same integers."""
+    if value.component is target and not target.is_float:
+        return value
     result = Value(target, value.bits)
     if value.free is None:
         return result

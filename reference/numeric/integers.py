@@ -69,23 +69,23 @@ def binary(operation: str, a: Value, b: Value, watch: Watch) -> Value:
             result = _BINARY[operation](x, y)
     bits = truncated(component, result)
     return (
-        _masked(component, bits, a, b)
-        if operation == "and"
+        _below(component, operation, bits, a, b)
+        if operation in ("and", "mod")
         else _with_freedom(component, bits, _BOUNDED.get(operation), a, b)
     )
 
 
-def _masked(component: ComponentType, bits: Bits, a: Value, b: Value) -> Value:
-    """What OpBitwiseAnd gives: with a number that is known and not negative, from 0 to that, whatever the other is."""
+def _below(component: ComponentType, operation: str, bits: Bits, a: Value, b: Value) -> Value:
+    """What OpBitwiseAnd and OpUMod give: at most a known mask, or less than a known divisor, whatever the other is."""
     result = _with_freedom(component, bits, None, a, b)
     if result.free is None:
         return result
     a, b = a.broadcast(bits.shape), b.broadcast(bits.shape)
-    masks = [np.where((v.flags == 0) & (whole(component, v.bits) >= 0), v.interval[0], np.inf) for v in (a, b)]
-    mask = np.minimum(*masks)
-    flags = np.where((result.flags != 0) & np.isfinite(mask), np.uint8(FREE), result.flags)
+    ends = [np.where((v.flags == 0) & (whole(component, v.bits) >= 0), v.interval[0], np.inf) for v in (a, b)]
+    most = np.minimum(*ends) if operation == "and" else ends[1] - 1
+    flags = np.where((result.flags != 0) & np.isfinite(most), np.uint8(FREE), result.flags)
     low, high = result.interval
-    bounds = np.where(np.isfinite(mask), 0.0, low), np.where(np.isfinite(mask), mask, high)
+    bounds = np.where(np.isfinite(most), 0.0, low), np.where(np.isfinite(most), most, high)
     return _rebounded(Value(component, bits), flags, bounds, merged(a, b))
 
 

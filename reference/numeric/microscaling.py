@@ -69,18 +69,35 @@ def converted(
         what, remedy = "an MXInt8 whose bits are 0x80", "any other pattern: what this one means is undefined"
         watch.report("MT-030", known & (value.bits == 0x80), what, remedy)
     exact = numbers(source, value.bits)
-    nan = np.isnan(exact)
+    nan = known & np.isnan(exact)
     exact = np.where(nan, 0.0, exact)
     tiny = denormals(source, exact)
     mode = replace(modes.get(target, OPEN) if ieee else OPEN, rounding=None, specials=False)
     reasons = (_DENORMALS,) if tiny.any() else ()
     zero = tiny if tiny.any() else None
-    result = conversions.to_float(target, (exact, exact), nan, False, reasons, zero, ieee, mode)
+    bounds = exact, exact
+    if not known.all():
+        possible, may_be_nan = _possible(source, value)
+        bounds = np.where(known, exact, possible[0]), np.where(known, exact, possible[1])
+        reasons = (*reasons, *value.reasons)
+    result = conversions.to_float(target, bounds, nan, False, reasons, zero, ieee, mode)
     if ieee:
         result = conversions.bound(result, ComponentType.float32, None)
         if nan.any():
             result = where(nan, _nan(target, result.shape), result)
-    return result if known.all() else where(~known, anything(target, result.shape, value.reasons), result)
+    return result if known.all() else where(~known & may_be_nan, anything(target, result.shape, value.reasons), result)
+
+
+def _possible(source: Microscaling, value: Value) -> tuple[tuple[F64, F64], Mask]:
+    """Bounds of what patterns may be that are not exact, and which of them may be NaN. Only scales are in order."""
+    low, high = value.interval
+    if source is not Microscaling.float8_e8m0:
+        every = numbers(source, np.arange(1 << source.width))
+        return (np.full(low.shape, every.min()), np.full(low.shape, every.max())), np.zeros(low.shape, bool)
+    whatever = value.flags & Freedom.ANY != 0
+    ends = (np.where(whatever, end, np.minimum(bound, 254)) for end, bound in ((0, low), (254, high)))
+    first, last = (numbers(source, end.astype(np.uint8)) for end in ends)
+    return (first, last), whatever | (high > 254)
 
 
 def extracted(base: Value, offset: Value, target: Microscaling, watch: Watch) -> Value:

@@ -123,6 +123,7 @@ NEIGHBOURS = [
         "shape: [32], data: {iota: {start: -3, modulo: 7}}",
     ),
     ("vector-zero-divided", "vector_arithmetic.floats.zero_divided", "a: z, b: x", "a: x, b: x"),
+    ("zero-vector-divided", "vector_arithmetic.floats.zero_divided", "a: z, b: x", "a: x, b: x"),
     ("workgroup-along-y-or-z", "vector_arithmetic.workgroups.along_y", "inv.y: 16", "inv: 16"),
     (
         "workgroup-along-y-or-z",

@@ -301,7 +301,9 @@ def test_cases_that_a_shipped_baseline_names_must_fail_as_its_condition_says(
     if of_each:
         # One fails on some processors only, and so names no case.
         conditions = [r for r in known.rules if r.match.condition not in (None, "callback-float16-and-integers")]
-        assert sorted(r.reason for r in named) == sorted(r.reason for r in conditions)
+        # A condition may have several entries, each with what else its bug leaves.
+        of_condition = {r.match.condition: r.reason for r in conditions}
+        assert sorted(r.reason for r in named) == sorted(of_condition.values())
 
 
 def test_shipped_files_have_names(tmp_path: Path) -> None:
