@@ -11,16 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    BlockField,
-    ComponentType,
-    Data,
-    Microscaling,
-    RandomBits,
-    block_alignment,
-    block_offsets,
-    encode,
-)
+from cts.case.model import BlockField, ComponentType, Data, RandomBits, block_alignment, block_offsets, encode
 from cts.case.model.component import Number
 from cts.generators.build.contents import Contents, cycle
 from cts.generators.build.specials import specials
@@ -63,7 +54,7 @@ def block_bytes(fields: tuple[BlockField, ...], count: int, seed: int, special: 
         for field in fields:
             if field.declared is not None and not (special and field.declared == "float8_e8m0"):
                 start = n * size + offsets[field.name]
-                patterns = rng.choices(DECLARED[Microscaling(field.declared)], k=field.count or 1)
+                patterns = rng.choices(DECLARED[field.declared], k=field.count or 1)
                 memory[start : start + len(patterns)] = bytes(patterns)
             elif field.type.is_float:
                 options: Sequence[Number] = _SMALL if field.type.size == 1 else SCALES

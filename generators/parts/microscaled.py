@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
 
 from cts.base.choices import Choices
 from cts.case.model import ComponentType, Data, Helper, Microscaling, Parameter
@@ -23,10 +24,13 @@ _PATTERNS = {
     Microscaling.mxint8: (Known(-127 / 64, 127 / 64, -6), "{} | 1"),
 }
 
+#: What members of blocks and tables may declare: types of whole bytes (MT-003).
+Declared: TypeAlias = Literal["float8_e8m0", "mxint8"]
+
 #: Patterns of members and tables that are declared so: scales of few exponents, and no MXINT8 of 0x80 (MT-030).
-DECLARED = {
-    Microscaling.float8_e8m0: range(124, 131),
-    Microscaling.mxint8: tuple(n for n in range(256) if n != 128),
+DECLARED: Mapping[Declared, Sequence[int]] = {
+    "float8_e8m0": range(124, 131),
+    "mxint8": tuple(n for n in range(256) if n != 128),
 }
 
 
@@ -60,13 +64,16 @@ def converted_to(returns: ComponentType) -> ComponentType:
     return returns if returns is FORMATTED[0] else FORMATTED[1]
 
 
-def draw_declared(choices: Choices, kernel: Kernel) -> tuple[Microscaling, Contents] | None:
+def draw_declared(
+    choices: Choices, kernel: Kernel, components: Sequence[ComponentType]
+) -> tuple[Declared, Contents] | None:
     """The type that a table of bytes declares, and patterns of few exponents and none without a meaning (MT-030)."""
-    types = [t for t in DECLARED if t.feature in kernel.features]
-    if not types or not choices.chance(CallbackDraws.DECLARED_TABLES):
+    allowed = [t.value for t in Microscaling if t.feature in kernel.features and t.carrier in components]
+    names = [name for name in DECLARED if name in allowed]
+    if not names or not choices.chance(CallbackDraws.DECLARED_TABLES):
         return None
-    type_, first = choices.pick(types), choices.pick(CallbackDraws.FIRST_PATTERNS)
-    patterns = DECLARED[type_]
+    name, first = choices.pick(names), choices.pick(CallbackDraws.FIRST_PATTERNS)
+    patterns = DECLARED[name]
     # Neighbours are far apart, and a table repeats after a prime number of elements.
     numbers = tuple(patterns[(37 * n + first) % len(patterns)] for n in CallbackDraws.FIRST_PATTERNS)
-    return type_, Contents(_PATTERNS[type_][0], Data(cycle=numbers))
+    return name, Contents(_PATTERNS[Microscaling(name)][0], Data(cycle=numbers))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from cts.base.choices import Choices
-from cts.case.model import ComponentType, Data, Extra, MatrixStore, Order, Pointer, StorageClass, Table
+from cts.case.model import ComponentType, Data, Extra, MatrixStore, Microscaling, Order, Pointer, StorageClass, Table
 from cts.device.capabilities import Feature
 from cts.generators.build.contents import Contents, Wanted
 from cts.generators.build.kernels import Kernel, Matrix, Source
@@ -87,12 +87,11 @@ def draw_tables(
             drawn.tables.append((table, lambda: None))
             drawn.terms.extend([Term(f"{name}[{index.text}]", matrix.component, matrix.known)] * 3)
             continue
-        declared = draw_declared(choices, kernel) if ComponentType.uint8 in components else None
-        if declared is not None:
-            region = _declared(choices, kernel, declared[1], index.high + 1 + pad)
-            table = Table(name=name, type=region.type, buffer=region.name, declared=declared[0].value)
-            drawn.tables.append((table, partial(_sized, choices, kernel, region, index.high + 1 + pad)))
-            working = converted_to(returns)
+        if (declared := draw_declared(choices, kernel, components)) is not None:
+            size, working = index.high + 1 + pad, converted_to(returns)
+            region = _declared(choices, kernel, Microscaling(declared[0]), declared[1], size)
+            table = Table(name=name, type=region.type, buffer=region.name, declared=declared[0])
+            drawn.tables.append((table, partial(_sized, choices, kernel, region, size)))
             drawn.terms.extend([Term(f"{working.value}({name}[{index.text}])", working, declared[1].known)] * 3)
             continue
         contents = draw_numbers(choices, component, Wanted(exact=True), ieee=kernel.ieee)
@@ -108,12 +107,12 @@ def draw_tables(
     return drawn
 
 
-def _declared(choices: Choices, kernel: Kernel, contents: Contents, size: int) -> Source:
-    """A buffer of bytes for a table alone; in a third of cases one of workgroup memory, if there is room."""
+def _declared(choices: Choices, kernel: Kernel, type_: Microscaling, contents: Contents, size: int) -> Source:
+    """A buffer of bytes for a table alone; a third are in workgroup memory, if there is room."""
     if not choices.chance(CallbackDraws.SHARED_TABLES) or not kernel.set_aside(-(-size // 16) * 16):
-        return kernel.source(choices, ComponentType.uint8, contents, scalar=True)
-    name = kernel.region_name("table", 0)
-    region = SharedSource(name, ComponentType.uint8, 1, StorageClass.Workgroup, contents.data, known=contents.known)
+        return kernel.source(choices, type_.carrier, contents, scalar=True)
+    name, shared = kernel.region_name("table", 0), StorageClass.Workgroup
+    region = SharedSource(name, type_.carrier, 1, shared, contents.data, known=contents.known)
     region.workgroups = math.prod(kernel.dispatch.workgroups)
     kernel.add(region)
     return region
