@@ -94,12 +94,6 @@ def consecutive(start: int, period: int) -> Contents:
     return Contents(Known(start, start + period - 1), Data(iota=Iota(start=start, modulo=period)))
 
 
-def near_all_ends(component: ComponentType) -> Contents:
-    """Numbers of a wider type at the ends of an integer type, and of the type of its size with the other sign."""
-    least, greatest = limits(component)
-    return cycle(tuple(end + n for n in range(-4, 5) for end in (-1, greatest, least)))
-
-
 def scattered(component: ComponentType, period: int, sign: str, seed: int, halvings: int = 0) -> Contents:
     """The numbers of a ramp in no order, over 2^halvings."""
     return random_numbers(lowest(component, period, sign), seed, halvings)

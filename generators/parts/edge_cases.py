@@ -67,7 +67,7 @@ def draw_conversion_edges(choices: Choices, supports: Supports, rows: Sequence[M
     kernel, support, shape = _draw_kernel(choices, supports, rows)
     steps = feasible(support.component, *shape, support.use, kernel.admits, kernel.features)
     converting = [step for step in steps if step.operation is not None]
-    for _ in range(choices.pick(EdgeDraws.MANY_OPERATIONS)):
+    for _ in range(choices.pick(EdgeDraws.CONVERSIONS)):
         step = _draw_conversion(choices, converting) if converting else None
         contents = cycle((1, 2)) if step is None else _draw_numbers(choices, support.component, step, ieee=kernel.ieee)
         matrix = _load(choices, kernel, support, shape, contents)
@@ -76,9 +76,10 @@ def draw_conversion_edges(choices: Choices, supports: Supports, rows: Sequence[M
 
 
 def _draw_conversion(choices: Choices, steps: Sequence[Step]) -> Step:
-    """A conversion of any operation to any type, those that a mode rounds twice as often."""
+    """A conversion of any operation to any type, twice as often to floats, thrice to those that a mode rounds."""
     kinds = list(dict.fromkeys((step.operation, step.component) for step in steps))
-    kind = choices.pick([*kinds, *(kind for kind in kinds if kind[1] in _FLOATS)])
+    often = [kind for kind in kinds if kind[1].is_float]
+    kind = choices.pick([*kinds, *often, *(kind for kind in often if kind[1] in _FLOATS)])
     return choices.pick([step for step in steps if (step.operation, step.component) == kind])
 
 

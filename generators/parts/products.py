@@ -11,7 +11,7 @@ from cts.base.choices import Choices
 from cts.case.model import ComponentType, MatrixMulAdd, MulAddOperand, Scope, Use
 from cts.case.model.component import Number
 from cts.device.capabilities import Capabilities, MulAddSupport
-from cts.generators.build.contents import Contents, Wanted, draw_contents, near_all_ends, near_an_end, realistic
+from cts.generators.build.contents import Contents, Wanted, cycle, draw_contents, near_an_end, realistic
 from cts.generators.build.kernels import Kernel, Matrix, Source, as_matrix
 from cts.generators.build.specials import draw_special
 from cts.generators.build.supports import LONG, MAX_ELEMENTS, Supports, can_run, draw_row, long_extent, shortened
@@ -217,7 +217,8 @@ def draw_addend(choices: Choices, row: MulAddSupport, size: float) -> Contents:
     """
     kind = choices.pick(ProductDraws.ADDENDS)
     if not row.c.is_float and kind >= 1 and row.result.size < row.c.size:
-        return near_all_ends(row.result)
+        ends = -1, *limits(row.result)
+        return cycle(tuple(end + n for n in range(-4, 5) for end in ends))
     if not row.c.is_float and kind >= 4:
         return near_an_end(row.c, (251, 13, 4093)[kind % 3], top=kind < 7)
     return draw_contents(choices, row.c, Wanted(size=size, exact=True, halves=row.c.size > 1))

@@ -9,8 +9,8 @@ from cts.case.model import FloatMode
 class EdgeDraws:
     """Chances of pairs of operands on edges."""
 
-    #: A case of matrix_arithmetic, vector_arithmetic or conversions is about edges: a sixth, each has dozens of pairs.
-    EDGES = one_in(6, 5, 8)
+    #: A case of matrix_arithmetic, vector_arithmetic or conversions is about edges: a fifth, each has dozens of pairs.
+    EDGES = one_in(5, 4, 5)
 
     #: Such a case of vectors is of floats, or of integers: these have more types.
     FLOATS = Chance(3, 10)
@@ -23,6 +23,7 @@ class EdgeDraws:
 
     #: The same of vectors, and of conversions: more, as there are more operations and pairs of types.
     MANY_OPERATIONS = (4, 7, 5, 6)
+    CONVERSIONS = (5, 9, 6, 8)
 
     #: Operations of a group, such as minima and maxima: operands are loaded once for all of them.
     ALIKE = (2, 4, 3)
