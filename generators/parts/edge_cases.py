@@ -67,7 +67,7 @@ def draw_conversion_edges(choices: Choices, supports: Supports, rows: Sequence[M
     kernel, support, shape = _draw_kernel(choices, supports, rows)
     steps = feasible(support.component, *shape, support.use, kernel.admits, kernel.features)
     converting = [step for step in steps if step.operation is not None]
-    for _ in range(choices.pick(EdgeDraws.CONVERSIONS)):
+    for _ in range(choices.pick(EdgeDraws.MANY_OPERATIONS)):
         step = _draw_conversion(choices, converting) if converting else None
         contents = cycle((1, 2)) if step is None else _draw_numbers(choices, support.component, step, ieee=kernel.ieee)
         matrix = _load(choices, kernel, support, shape, contents)

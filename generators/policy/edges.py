@@ -23,7 +23,6 @@ class EdgeDraws:
 
     #: The same of vectors, and of conversions: more, as there are more operations and pairs of types.
     MANY_OPERATIONS = (4, 7, 5, 6)
-    CONVERSIONS = (5, 9, 6, 8)
 
     #: Operations of a group, such as minima and maxima: operands are loaded once for all of them.
     ALIKE = (2, 4, 3)
