@@ -14,6 +14,7 @@ from cts.drivers.emulator import vm
 from cts.drivers.emulator.matrices.state import Ints
 from cts.drivers.emulator.mutants import callbacks as c
 from cts.drivers.emulator.mutants import matrices as m
+from cts.drivers.emulator.mutants import microscaling as s
 from cts.drivers.emulator.numbers import BOOL, FLOAT16, FLOAT32, TYPE_NUMBERS, UINT8
 
 Row: TypeAlias = tuple[int, int, int, int]
@@ -229,6 +230,8 @@ class _Writer:
                 self._member(t, name, index)
             case e.Indexed(table=table, index=index):
                 self._index(index, c.TABLE_INDEX_SWAPPED)
+                if isinstance(node.type, model.Microscaling):
+                    self._declared_index(number_of_type(index.type))
                 self.rows.append((vm.ENTRY, t, tables_named(self.function).index(table), 0))
             case e.Unary(operation=operation, a=a):
                 self.write(a)
@@ -243,7 +246,7 @@ class _Writer:
                 self.rows.append((vm.SELECT, t, 0, 0))
             case e.Convert(a=a) if isinstance(a.type, model.Microscaling):
                 self.write(a)
-                self.rows.append((vm.UNPACK, FLOAT32, _MICROSCALING.index(a.type), 0))
+                self._unpack(a)
                 self.rows.append((vm.CONVERT, t, 0, FLOAT32))
             case e.Extract(type=target, a=a, offset=offset):
                 self.write(a)
@@ -266,6 +269,24 @@ class _Writer:
                 self.write(index)
                 self.rows.append((vm.LOOKUP, t, len(self.table), len(values)))
                 self.table += values
+
+    def _unpack(self, a: e.Expression) -> None:
+        """The float32 of a pattern on top of the stack."""
+        assert isinstance(a.type, model.Microscaling)
+        kind, of_table = a.type, isinstance(a, e.Indexed)
+        if of_table and self.bug == s.DECLARED_TABLE_AS_INTEGERS:
+            self.rows.append((vm.CONVERT, FLOAT32, 0, UINT8))
+            return
+        if of_table and self.bug == s.DECLARED_TABLE_ALL_SCALES:
+            kind = model.Microscaling.float8_e8m0
+        self.rows.append((vm.UNPACK, FLOAT32, _MICROSCALING.index(kind), 0))
+
+    def _declared_index(self, t: int) -> None:
+        """What bugs make of an index of type `t` into a table of a microscaling type."""
+        if self.bug == s.DECLARED_TABLE_IN_WORDS:
+            self.rows += [(vm.NUMBER, t, 4, 0), (vm.MULTIPLY, t, 0, t)]
+        if self.bug == s.DECLARED_TABLE_OF_SIXTEEN:
+            self.rows += [(vm.NUMBER, t, 15, 0), (vm.AND, t, 0, t)]
 
     def _index(self, index: e.Expression, swapping: int) -> None:
         """The index of a table's or an output's element; a bug swaps row and column there."""

@@ -147,7 +147,7 @@ def _draw_expression(
         terms = [*field_terms(fields, f"coordInBlock[{dim - 1}]", special=kernel.ieee), *terms]
     indices = [] if counts_blocks else [Index(f"coordInBlock[{d}]", integer, block[d] - 1) for d in range(dim)]
     indices += [Index(f"blockCoord[{d}]", integer, 1 << 14) for d in range(dim)]
-    tables = draw_tables(choices, kernel, pointees, indices)
+    tables = draw_tables(choices, kernel, component, pointees, indices)
     terms = [*terms, *tables.terms]
     helpers = draw_helpers(choices, kernel, terms)
     draw_microscaled(choices, kernel, component, terms, helpers)

@@ -114,7 +114,7 @@ def _draw_product(choices: Choices, supports: Supports, rows: Sequence[MulAddSup
         start = draw_start(choices, kernel, row, sizes, contents[2])
         accumulators = draw_grid(choices, kernel, row, sizes, tiles, start, grid)
     _finish(choices, kernel, accumulators, (a, b))
-    draw_chain(choices, kernel, accumulators[0])
+    draw_chain(choices, kernel, accumulators[0], chance=KernelDraws.CHAINED)
     return kernel.case(controls, draw_float_modes(choices, capabilities, controls))
 
 
@@ -144,6 +144,7 @@ def _draw_attention(choices: Choices, supports: Supports, rows: Sequence[tuple[M
     extents = draw_extents(choices, kernel, row, least)
     out = Attention(choices, kernel, row, extents).draw(choices)
     draw_result(choices, kernel, out, (1, 1)).store(out, 0, 0)
+    draw_chain(choices, kernel, out, chance=KernelDraws.CHAINED)
     return kernel.case(controls)
 
 

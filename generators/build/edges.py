@@ -17,7 +17,7 @@ from cts.case.model.component import Number
 from cts.generators.build.value_ranges import limits
 
 #: The tuples of one source: a prime number, so that rows begin with different ones.
-LENGTH = 31
+LENGTH = 61
 
 Operands = tuple[Number, ...]
 
@@ -63,7 +63,11 @@ def _of_integers(operation: str, component: ComponentType) -> Sequence[Operands]
         least, most = 1 << width - 1, (1 << width) - 1
         undefined = [(least, most)] if operation == "SDiv" else []
         return [(a, b) for a in ends for b in ends if b and (a & most, b & most) not in undefined]
-    return [(a, b) for a in ends for b in ends]
+    pairs = [(a, b) for a in ends for b in ends]
+    if operation == "IMul" and least:  # Products of ends are not just below the least number: 2**7 + 1 is 3 * 43.
+        beyond = [(3, (least - 1) // 3), (2, least // 2 - 1)]
+        pairs += [(s * x, s * y) for a, b in beyond for x, y in ((a, b), (b, a)) for s in (1, -1)]
+    return pairs
 
 
 def _of_floats(operation: str, component: ComponentType) -> Sequence[Operands]:

@@ -35,7 +35,7 @@ def draw_apart(
     choices: Choices, supports: Supports, rows: Sequence[MulAddSupport], others: Sequence[MulAddSupport]
 ) -> Case:
     """One multiplication, or several in which each adds to the one before, by a row that takes that as C."""
-    row = draw_row(choices, rows)
+    row = _draw_row(choices, rows)
     sizes = draw_sizes(choices, row, supports.capabilities)
     dispatch = draw_dispatch(choices, row.scope, row.subgroups, supports.capabilities, sizes.largest)
     controls = draw_float_controls(choices, supports.capabilities)
@@ -61,6 +61,15 @@ def draw_apart(
     return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))
 
 
+def _draw_row(choices: Choices, rows: Sequence[MulAddSupport]) -> MulAddSupport:
+    """A row of each pair of C and result as often; twice those whose result is narrower, which has the more ends."""
+    first = draw_row(choices, rows)
+    alike = [r for r in rows if r.a is first.a and r.result.is_float == first.result.is_float]
+    pairs = list(dict.fromkeys((r.c, r.result) for r in alike))
+    pair = choices.pick([*pairs, *((c, result) for c, result in pairs if _width(result) < _width(c))])
+    return choices.pick([r for r in alike if (r.c, r.result) == pair])
+
+
 def _width(component: ComponentType) -> int:
     return component.format.precision if component.is_float else component.size
 
@@ -71,6 +80,11 @@ def _follows(row: MulAddSupport, before: MulAddSupport) -> bool:
 
 
 def _result_type(choices: Choices, kernel: Kernel, row: MulAddSupport, c: Matrix) -> ComponentType:
-    """The result's type as the row has it; for integers now and then that of the other sign (VK-007)."""
+    """The result's type as the row has it; for integers now and then that of the other sign (VK-007).
+
+    For narrower ones as often: C's upper bits are lost, and the sign decides what is beyond them.
+    """
     own, *other = [t for t in alike(row.result) if kernel.admits(t, c.rows, c.cols, Use.Accumulator)]
-    return other[0] if other and choices.chance(ProductDraws.OTHER_SIGN) else own
+    narrower = row.result.size < row.c.size
+    changed = choices.chance(ProductDraws.NARROW_OTHER_SIGN if narrower else ProductDraws.OTHER_SIGN)
+    return other[0] if other and changed else own

@@ -17,6 +17,7 @@ from cts.generators.build.contents import Contents, cycle
 from cts.generators.build.specials import specials
 from cts.generators.build.value_ranges import UNBOUNDED, Known, anything
 from cts.generators.parts.expressions import Term
+from cts.generators.parts.microscaled import DECLARED
 from cts.generators.policy.programs import BlockLoadDraws
 
 _C = ComponentType
@@ -39,9 +40,6 @@ def known_of(component: ComponentType) -> Known:
     return Known(-14, 12) if component.size == 1 else _KNOWN_SCALE
 
 
-#: Patterns of declared fields: scales of few exponents, and of MXINT8 all that mean something (MT-030).
-_DECLARED = {"float8_e8m0": range(124, 131), "mxint8": tuple(n for n in range(256) if n != 128)}
-
 #: Kinds of special numbers in scales: what is multiplied with them stays few values.
 _SPECIAL = ("infinities", "zeros", "nans")
 
@@ -56,7 +54,7 @@ def block_bytes(fields: tuple[BlockField, ...], count: int, seed: int, special: 
         for field in fields:
             if field.declared is not None and not (special and field.declared == "float8_e8m0"):
                 start = n * size + offsets[field.name]
-                patterns = rng.choices(_DECLARED[field.declared], k=field.count or 1)
+                patterns = rng.choices(DECLARED[field.declared], k=field.count or 1)
                 memory[start : start + len(patterns)] = bytes(patterns)
             elif field.type.is_float:
                 options: Sequence[Number] = _SMALL if field.type.size == 1 else SCALES

@@ -23,7 +23,7 @@ MOST_ELEMENTS = 1 << 16
 
 @dataclass
 class SharedSource(Part, Source):
-    """Workgroup memory to which nothing but a chain is stored."""
+    """Workgroup memory with contents of its own: the place of a chain, or a table."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from cts.base.choices import Choices
+from cts.base.choices import Chance, Choices
 from cts.case import model
 from cts.device.capabilities import Feature
 from cts.generators.build.kernels import Kernel, Matrix, Source, Tile
@@ -29,12 +29,13 @@ def draw_chain(
     given: Sequence[Matrix] = (),
     *,
     only: bool = False,
+    chance: Chance = DependenceDraws.CHAINED,
 ) -> None:
-    """In four of ten cases a chain of accesses to one place, with matrices of the type of `tile`, or other types.
+    """By `chance` a chain of accesses to one place, with matrices of the type of `tile`, or other types.
 
     `given` are matrices that it may store. `only`: all matrices of the case have one type. Outside of blocks.
     """
-    if not choices.chance(DependenceDraws.CHAINED):
+    if not choices.chance(chance):
         return
     choices.group(partial(_draw_chain, kernel=kernel, tile=tile, given=given, only=only))
 
@@ -176,10 +177,10 @@ def _ways(chain: Chain, write: bool) -> Iterator[str]:
         yield "tensor"
     whole = isinstance(chain.region, Part) or math.prod(chain.kernel.dispatch.workgroups) == 1
     if Feature.PER_ELEMENT in features and (write or whole):
-        yield "callback"
+        # Reads twice, as decoded ones: fewer kinds of memory admit these.
+        yield from ("callback",) * (1 if write else 2)
     of_device = not isinstance(chain.region, Part) and Feature.BUFFER_DEVICE_ADDRESS in features
     if not write and {Feature.TENSOR_ADDRESSING, Feature.BLOCK_LOADS} <= features and of_device:
-        # Twice: fewer kinds of memory admit these.
         yield from ("decoded", "decoded")
 
 

@@ -76,9 +76,10 @@ def draw_conversion_edges(choices: Choices, supports: Supports, rows: Sequence[M
 
 
 def _draw_conversion(choices: Choices, steps: Sequence[Step]) -> Step:
-    """A conversion of any operation to any type, those that a mode rounds twice as often."""
+    """A conversion of any operation to any type, twice as often to floats, thrice to those that a mode rounds."""
     kinds = list(dict.fromkeys((step.operation, step.component) for step in steps))
-    kind = choices.pick([*kinds, *(kind for kind in kinds if kind[1] in _FLOATS)])
+    often = [kind for kind in kinds if kind[1].is_float]
+    kind = choices.pick([*kinds, *often, *(kind for kind in often if kind[1] in _FLOATS)])
     return choices.pick([step for step in steps if (step.operation, step.component) == kind])
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
 
 from cts.base.choices import Choices
-from cts.case.model import ComponentType, Helper, Microscaling, Parameter
+from cts.case.model import ComponentType, Data, Helper, Microscaling, Parameter
+from cts.generators.build.contents import Contents
 from cts.generators.build.kernels import Kernel
 from cts.generators.build.value_ranges import Known
 from cts.generators.parts.expressions import Term, bare
@@ -22,6 +24,15 @@ _PATTERNS = {
     Microscaling.mxint8: (Known(-127 / 64, 127 / 64, -6), "{} | 1"),
 }
 
+#: What members of blocks and tables may declare: types of whole bytes (MT-003).
+Declared: TypeAlias = Literal["float8_e8m0", "mxint8"]
+
+#: Patterns of members and tables that are declared so: scales of few exponents, and no MXINT8 of 0x80 (MT-030).
+DECLARED: Mapping[Declared, Sequence[int]] = {
+    "float8_e8m0": range(124, 131),
+    "mxint8": tuple(n for n in range(256) if n != 128),
+}
+
 
 def draw_microscaled(
     choices: Choices, kernel: Kernel, returns: ComponentType, terms: Sequence[Term], helpers: Helpers
@@ -31,7 +42,7 @@ def draw_microscaled(
     integers = [t for t in terms if not t.type.is_float]
     if not types or not integers or not choices.chance(CallbackDraws.MICROSCALED):
         return
-    working = returns if returns is FORMATTED[0] else FORMATTED[1]
+    working = converted_to(returns)
     for name in ("u", "v"):
         type_, a, b = choices.pick(types), choices.pick(integers), choices.pick(integers)
         known, byte = _PATTERNS[type_]
@@ -46,3 +57,23 @@ def draw_microscaled(
             helpers.functions[call] = Helper((x,), working, f"{working.value}(x)")
         bits = f"uint8({byte.format(a.text)})" if byte else f"{bare(a.text)}, {at}"
         helpers.calls.append(Term(f"{call}(as_{type_.value}({bits}))", working, known))
+
+
+def converted_to(returns: ComponentType) -> ComponentType:
+    """The type to which a body of these results converts numbers of microscaling types."""
+    return returns if returns is FORMATTED[0] else FORMATTED[1]
+
+
+def draw_declared(
+    choices: Choices, kernel: Kernel, components: Sequence[ComponentType]
+) -> tuple[Declared, Contents] | None:
+    """The type that a table of bytes declares, and patterns of few exponents and none without a meaning (MT-030)."""
+    allowed = [t.value for t in Microscaling if t.feature in kernel.features and t.carrier in components]
+    names = [name for name in DECLARED if name in allowed]
+    if not names or not choices.chance(CallbackDraws.DECLARED_TABLES):
+        return None
+    name, first = choices.pick(names), choices.pick(CallbackDraws.FIRST_PATTERNS)
+    patterns = DECLARED[name]
+    # Neighbours are far apart, and a table repeats after a prime number of elements.
+    numbers = tuple(patterns[(37 * n + first) % len(patterns)] for n in CallbackDraws.FIRST_PATTERNS)
+    return name, Contents(_PATTERNS[Microscaling(name)][0], Data(cycle=numbers))

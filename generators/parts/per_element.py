@@ -49,7 +49,7 @@ def draw_per_element(choices: Choices, kernel: Kernel, matrix: Matrix, scalars: 
             terms.append(Term(part, component, Known(float(number), float(number))))
             values.append(kernel.constness.component(number))
     indices = [Index("row", coords, matrix.rows - 1), Index("col", coords, matrix.cols - 1)]
-    tables = draw_tables(choices, kernel, scalars, indices, matrix)
+    tables = draw_tables(choices, kernel, matrix.component, scalars, indices, matrix)
     parameters = [
         Term("value", matrix.component, matrix.known),
         Term("row", coords, Known(0, matrix.rows - 1)),

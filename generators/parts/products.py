@@ -11,7 +11,7 @@ from cts.base.choices import Choices
 from cts.case.model import ComponentType, MatrixMulAdd, MulAddOperand, Scope, Use
 from cts.case.model.component import Number
 from cts.device.capabilities import Capabilities, MulAddSupport
-from cts.generators.build.contents import Contents, Wanted, draw_contents, near_an_end, realistic
+from cts.generators.build.contents import Contents, Wanted, cycle, draw_contents, near_an_end, realistic
 from cts.generators.build.kernels import Kernel, Matrix, Source, as_matrix
 from cts.generators.build.specials import draw_special
 from cts.generators.build.supports import LONG, MAX_ELEMENTS, Supports, can_run, draw_row, long_extent, shortened
@@ -131,17 +131,22 @@ def draw_factors(
         return _draw_special_factors(choices, row, k)
     if row.result.is_float and free >= 8:
         return realistic(row.a, free), realistic(row.b, free + 2), realistic(row.c, free + 4)
-    if full_range := _draw_full_range(choices, row, k, times):
+    # A narrower result mostly has sums that stay near its ends.
+    near = not row.result.is_float and row.result.size < row.c.size and free >= 3
+    if not near and (full_range := _draw_full_range(choices, row, k, times)):
         return full_range
     budget = _budget(row, k, times, halves=halves == 3)
     saturating_unsigned = row.saturating and not row.result.is_signed
     wide = row.a.size * row.b.size > 1 and row.saturating
     largest = min(budget.products**0.5 if wide else budget.products, 1 << 15)
+    if near:
+        largest = min(largest, 3)
+        budget = replace(budget, products=largest**2)
 
     def draw(component: ComponentType, size: float) -> Contents:
         positive = saturating_unsigned and component.is_signed
         sign = "nonnegative" if positive else "any"
-        full = not positive and not wide
+        full = not (positive or wide or near)
         return draw_contents(
             choices, component, Wanted(size=size, sign=sign, exact=True, halves=budget.halves, full=full)
         )
@@ -206,8 +211,14 @@ def _draw_special_factors(choices: Choices, row: MulAddSupport, k: int) -> tuple
 
 
 def draw_addend(choices: Choices, row: MulAddSupport, size: float) -> Contents:
-    """Contents of C: for integers near an end of the type as a rule, where sums wrap or saturate (NU-001, NU-002)."""
+    """Contents of C: for integers near an end of the type as a rule, where sums wrap or saturate (NU-001, NU-002).
+
+    If the result is narrower, near the ends of the result's type, of either sign.
+    """
     kind = choices.pick(ProductDraws.ADDENDS)
+    if not row.c.is_float and kind >= 1 and row.result.size < row.c.size:
+        ends = -1, *limits(row.result)
+        return cycle(tuple(end + n for n in range(-4, 5) for end in ends))
     if not row.c.is_float and kind >= 4:
         return near_an_end(row.c, (251, 13, 4093)[kind % 3], top=kind < 7)
     return draw_contents(choices, row.c, Wanted(size=size, exact=True, halves=row.c.size > 1))

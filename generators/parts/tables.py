@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from cts.base.choices import Choices
-from cts.case.model import ComponentType, Data, Extra, MatrixStore, Order, Pointer, StorageClass, Table
+from cts.case.model import ComponentType, Data, Extra, MatrixStore, Microscaling, Order, Pointer, StorageClass, Table
 from cts.device.capabilities import Feature
-from cts.generators.build.contents import Wanted
+from cts.generators.build.contents import Contents, Wanted
 from cts.generators.build.kernels import Kernel, Matrix, Source
 from cts.generators.build.memory import FILL, Lines, Part, draw_read, tile_elements
 from cts.generators.build.operands import Varying
 from cts.generators.build.specials import draw_numbers
+from cts.generators.parts.chain_places import SharedSource
 from cts.generators.parts.expressions import Term
+from cts.generators.parts.microscaled import converted_to, draw_declared
 from cts.generators.policy.cases import CallbackDraws
 
 
@@ -62,11 +64,12 @@ _MOST = 1 << 12
 def draw_tables(
     choices: Choices,
     kernel: Kernel,
+    returns: ComponentType,
     components: Sequence[ComponentType],
     indices: Sequence[Index],
     matrix: Matrix | None = None,
 ) -> Drawn:
-    """In about three of ten functions one table or two.
+    """In about three of ten functions with results `returns` one table or two, some of them of a microscaling type.
 
     Of an operation on a `matrix` some are behind pointers (CM-036), and some hold the matrix, which is stored there.
     """
@@ -84,6 +87,13 @@ def draw_tables(
             drawn.tables.append((table, lambda: None))
             drawn.terms.extend([Term(f"{name}[{index.text}]", matrix.component, matrix.known)] * 3)
             continue
+        if (declared := draw_declared(choices, kernel, components)) is not None:
+            size, working = index.high + 1 + pad, converted_to(returns)
+            region = _declared(choices, kernel, Microscaling(declared[0]), declared[1], size)
+            table = Table(name=name, type=region.type, buffer=region.name, declared=declared[0])
+            drawn.tables.append((table, partial(_sized, choices, kernel, region, size)))
+            drawn.terms.extend([Term(f"{working.value}({name}[{index.text}])", working, declared[1].known)] * 3)
+            continue
         contents = draw_numbers(choices, component, Wanted(exact=True), ieee=kernel.ieee)
         region = kernel.source(choices, component, contents, scalar=True)
         table = Table(name=name, type=component, buffer=region.name)
@@ -95,6 +105,17 @@ def draw_tables(
         # More than once, so that bodies mostly read what is there.
         drawn.terms.extend([Term(f"{table.name}[{index.text}]", component, contents.known)] * 3)
     return drawn
+
+
+def _declared(choices: Choices, kernel: Kernel, type_: Microscaling, contents: Contents, size: int) -> Source:
+    """A buffer of bytes for a table alone; a third are in workgroup memory, if there is room."""
+    if not choices.chance(CallbackDraws.SHARED_TABLES) or not kernel.set_aside(-(-size // 16) * 16):
+        return kernel.source(choices, type_.carrier, contents, scalar=True)
+    name, shared = kernel.region_name("table", 0), StorageClass.Workgroup
+    region = SharedSource(name, type_.carrier, 1, shared, contents.data, known=contents.known)
+    region.workgroups = math.prod(kernel.dispatch.workgroups)
+    kernel.add(region)
+    return region
 
 
 def _sized(choices: Choices, kernel: Kernel, region: Source, size: int) -> None:

@@ -144,6 +144,12 @@ class CallbackDraws:
     #: A function reads tables in buffers.
     TABLES = tenths(3, 2, 5)
 
+    #: A table of a function holds numbers of a microscaling type, on devices that convert them.
+    DECLARED_TABLES = tenths(3, 2, 4)
+
+    #: Such a table is in workgroup memory: a third, as shaders copy tables of a format there.
+    SHARED_TABLES = one_in(3, 2, 4)
+
     #: A body has numbers of microscaling types, on devices that convert them.
     MICROSCALED = tenths(3, 2, 5)
 
@@ -161,6 +167,9 @@ class CallbackDraws:
 
     #: Tables of a function: two at most, each costs a buffer.
     TABLE_COUNTS = (1, 1, 1, 2)
+
+    #: Where such a table begins among the patterns of its type; it repeats after a prime number of them.
+    FIRST_PATTERNS = range(61)
 
     #: Elements of an array of constants in a body.
     LOOKUPS = (4, 2, 3, 8)

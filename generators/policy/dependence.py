@@ -10,7 +10,7 @@ class DependenceDraws:
     """Chances of chains of accesses to one place."""
 
     #: A case of matrices has a chain: thirty-three pairs of accesses share these cases, which take longer than others.
-    CHAINED = tenths(3, 2, 4)
+    CHAINED = tenths(3, 3, 4)
 
     #: A case of vectors has a chain: fewer, vectors are accessed in one way.
     VECTORS_CHAINED = tenths(2, 1, 3)

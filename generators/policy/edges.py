@@ -9,8 +9,8 @@ from cts.case.model import FloatMode
 class EdgeDraws:
     """Chances of pairs of operands on edges."""
 
-    #: A case of matrix_arithmetic, vector_arithmetic or conversions is about edges: a sixth, each has dozens of pairs.
-    EDGES = one_in(6, 5, 8)
+    #: A case of matrix_arithmetic, vector_arithmetic or conversions is about edges: a fifth, each has dozens of pairs.
+    EDGES = one_in(5, 4, 5)
 
     #: Such a case of vectors is of floats, or of integers: these have more types.
     FLOATS = Chance(3, 10)

@@ -238,6 +238,9 @@ class ProductDraws:
     #: A matrix is declared with the other sign than its row, which operands of the product overrule.
     OTHER_SIGN = tenths(3, 2, 5)
 
+    #: The same of a result that is narrower than C: half, as both signs have ends.
+    NARROW_OTHER_SIGN = tenths(5, 4, 6)
+
     #: Signs change by a function of elements, or by a negation: two ways to the same operand.
     NEGATED_BY_FUNCTION = tenths(5, 3, 7)
 

@@ -77,6 +77,9 @@ class ProgramDraws:
 class KernelDraws:
     """Chances of the area kernels."""
 
+    #: A kernel of matrices has a chain of accesses to one place: most, since kernels of vectors have none.
+    CHAINED = tenths(6, 5, 7)
+
     #: Attention subtracts the maximum by an operation, or in the function of elements.
     MAXIMUM_APART = tenths(4, 3, 6)
 

@@ -313,7 +313,9 @@ class _Reader:
         for table in tables:
             buffer = self.case.buffers[table.buffer]
             yield f"{kind} reads a table"
-            yield f"{kind} reads a table of {table.type.value}"
+            yield f"{kind} reads a table of {table.of.value}"
+            if table.declared:
+                yield f"{kind} reads a declared table in {buffer.storage.value}"
             yield f"{kind} reads a table in {buffer.storage.value}"
             if table.buffer in m.written(self.case):
                 yield f"{kind} reads a table that the program writes"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
-from cts.case.model import Case, Helper, Microscaling, microscaling_of
+from cts.case.model import Case, ComponentType, Helper, Microscaling, declared_in, microscaling_of
 from cts.device.capabilities import Capabilities, Feature, everything, limited
 from cts.device.vendors import MICROSCALING, VENDORS
 from cts.plugins import registry
@@ -49,3 +51,14 @@ def test_helpers_are_given_them() -> None:
     cases = sample(EXAMPLES, profile("microscaling"), "per_element")
     helpers = [f for case in cases for f in case.functions.values() if isinstance(f, Helper)]
     assert any(parameter.declared for helper in helpers for parameter in helper.parameters)
+
+
+def test_tables_that_declare_them_are_named_by_nothing_else() -> None:
+    kinds = set[tuple[str, str]]()
+    for area in ("per_element", "block_loads"):
+        for case in sample(3 * EXAMPLES, profile("microscaling"), area):
+            for name, declared in declared_in(case.functions).items():
+                kinds.add((area, declared.value))
+                named = [i for i in case.program if name in (getattr(i, "buffer", None), getattr(i, "matrix", None))]
+                assert not named and case.buffers[name].type is ComponentType.uint8
+    assert kinds == set(product(("per_element", "block_loads"), ("float8_e8m0", "mxint8")))

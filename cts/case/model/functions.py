@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, Protocol, TypeAlias, cast
 
 from msgspec import Meta, Struct
 
@@ -37,7 +37,29 @@ class Function(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     """Base of all callbacks."""
 
 
-class BlockField(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Typed(Protocol):
+    """What has a type, and perhaps a declared microscaling type."""
+
+    @property
+    def type(self) -> ComponentType: ...
+    @property
+    def declared(self) -> str | None: ...
+
+
+class Declaring(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Base of what may be `declared` of a microscaling type. Raises ValueError if it is no byte."""
+
+    def __post_init__(self) -> None:
+        typed = cast("Typed", self)
+        require_byte(typed.declared, typed.type)
+
+    @property
+    def of(self: Typed) -> ComponentType | Microscaling:
+        """What bodies get of it."""
+        return self.type if self.declared is None else Microscaling(self.declared)
+
+
+class BlockField(Declaring, frozen=True):
     """A member of a block: a scalar, or an array of `count` scalars, at its natural alignment.
 
     `declared` is the microscaling type that its bytes have for the body, and in the module (MT-003).
@@ -48,11 +70,6 @@ class BlockField(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
     count: Annotated[int, Meta(ge=1, le=4096)] | None = None
     declared: Literal["float8_e8m0", "mxint8"] | None = None
 
-    @property
-    def of(self) -> ComponentType | Microscaling:
-        """What bodies get of it."""
-        return self.type if self.declared is None else Microscaling(self.declared)
-
 
 class BodyBuffer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A buffer as a body names it, in elements of `type`."""
@@ -62,21 +79,13 @@ class BodyBuffer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
     buffer: str
 
 
-class Table(BodyBuffer, frozen=True):
+class Table(BodyBuffer, Declaring, frozen=True):
     """A buffer that a body reads as `name[index]` (CM-032).
 
     `declared` is the microscaling type that its bytes have for the body, and in the module (MT-003).
     """
 
     declared: Literal["float8_e8m0", "mxint8"] | None = None
-
-    def __post_init__(self) -> None:
-        require_byte(self.declared, self.type)
-
-    @property
-    def of(self) -> ComponentType | Microscaling:
-        """What bodies get of it."""
-        return self.type if self.declared is None else Microscaling(self.declared)
 
 
 class Output(BodyBuffer, frozen=True):
@@ -119,7 +128,7 @@ class Combine(Function, frozen=True):
     body: str
 
 
-class Parameter(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Parameter(Declaring, frozen=True):
     """A parameter of a helper, or a member of a structure: a scalar.
 
     `declared` is the microscaling type that a helper's byte has for the body, and in the module (MT-002).
@@ -128,14 +137,6 @@ class Parameter(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     name: Identifier
     type: ComponentType
     declared: Literal["float4_e2m1", "float6_e2m3", "float6_e3m2", "float8_e8m0", "mxint8"] | None = None
-
-    def __post_init__(self) -> None:
-        require_byte(self.declared, self.type)
-
-    @property
-    def of(self) -> ComponentType | Microscaling:
-        """What bodies get of it."""
-        return self.type if self.declared is None else Microscaling(self.declared)
 
 
 class Extra(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -373,8 +374,7 @@ def _require_names(
 def block_offsets(block: tuple[BlockField, ...]) -> tuple[dict[str, int], int]:
     """The byte offset of every field, and the size of a block: scalars at their natural alignment.
 
-    Raises ValueError where the size is not clear from the fields (AM-09), names are given twice, or what is declared is
-    no byte.
+    Raises ValueError where the size is not clear from the fields (AM-09), or names are given twice.
     """
     if not block:
         raise ValueError("a block needs a field")
@@ -382,7 +382,6 @@ def block_offsets(block: tuple[BlockField, ...]) -> tuple[dict[str, int], int]:
     end = 0
     for field in block:
         end = -(-end // field.type.size) * field.type.size
-        require_byte(field.declared, field.type)
         if field.name in offsets:
             raise ValueError(f"field {field.name!r} is given twice")
         offsets[field.name] = end
