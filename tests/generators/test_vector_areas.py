@@ -196,6 +196,23 @@ def test_what_a_loop_carries_is_known_of_every_iteration() -> None:
     assert len(begun) > 3, "other producers than the vector itself"
 
 
+def test_what_leaves_a_loop_early_is_known_behind_it() -> None:
+    """The end of an iteration may hand on less than a Break does."""
+    left = 0
+    for seed in range(80):
+        choices = Seeded(f"exit {seed}")
+        kernel = VectorKernel(choices, everything(), model.Dispatch(invocations=1))
+        contents = draw_contents(choices, model.ComponentType.float32, Wanted(size=8, exact=True))
+        wide = replace(kernel.load(choices, model.ComponentType.float32, 3, contents), known=Known(-500, 500, -1))
+        narrow = kernel.constant(choices, model.ComponentType.float32, 3, (0, 1))
+        (after,) = draw_loop(choices, kernel, [narrow], lambda _, carried, wide=wide: [wide])  # type: ignore[misc]
+        exits = [i for i in kernel.program.instructions if isinstance(i, model.Break)]
+        if any(wide.id in one.next for one in exits):
+            left += 1
+            assert after.range.covers(wide.range)
+    assert left > 3
+
+
 def test_a_loop_that_makes_an_operand_in_a_loop_has_places_of_its_own() -> None:
     for number in range(40):
         choices = Seeded(f"loops {number}")

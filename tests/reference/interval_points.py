@@ -110,7 +110,7 @@ def operations() -> Iterator[Operation]:
         for relation in ("lt", "le", "eq", "ne", "gt", "ge"):
             yield Operation(f"{relation} {t.value}", (t, t), None, _compared(relation))
     for t in INTEGERS:
-        for name in ("add", "sub", "mul", "min", "max", "and", "or", "xor", "div"):
+        for name in ("add", "sub", "mul", "min", "max", "and", "or", "xor", "div", *(() if t.is_signed else ("mod",))):
             yield Operation(f"{name} {t.value}", (t, t), t, _whole(name))
         yield Operation(f"neg {t.value}", (t,), t, lambda s, v, w: integers.negated(v[0]))
         yield Operation(f"invert {t.value}", (t,), t, lambda s, v, w: integers.inverted(v[0]))

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from cts.case.model import ComponentType as T
-from cts.case.model import decode, encode
+from cts.case.model import Microscaling, decode, encode
 from cts.case.oracle.expectation import Freedom
 from cts.reference.common.memory import interval_bits
 from cts.reference.matrices.compute import passed
-from cts.reference.numeric import conversions, integers
+from cts.reference.numeric import conversions, integers, microscaling
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.formats import above, below, lowest_bit, real, ulp
 from cts.reference.numeric.undefined import Watch
-from cts.reference.numeric.value import FREE, Free, Value, where
+from cts.reference.numeric.value import FREE, Free, Value, anything, where
 
 STRICT, LOOSE = Floats(loose=False), Floats(loose=True)
 FLOATS = [t for t in T if t.is_float]
@@ -191,8 +191,34 @@ def test_integers_of_inexact_floats_keep_their_bounds() -> None:
     assert allowed(integers.binary("max", whole, value(T.int32, 2049), watch)) == [(2049, 2050)]
     assert allowed(integers.binary("and", whole, value(T.int32, 127), watch)) == [(0, 127)]
     assert integers.binary("and", whole, value(T.int32, -2), watch).flags[0] == ANY
+    unsigned = conversions.float_to_integer(inexact, T.uint32, watch)
+    assert allowed(integers.binary("mod", unsigned, value(T.uint32, 13), watch)) == [(0, 12)]
+    assert integers.binary("mod", value(T.uint32, 13), unsigned, watch).flags[0] == ANY
+    assert allowed(conversions.bitcast(unsigned, T.uint32)) == [(2048, 2050)]
+    assert conversions.bitcast(unsigned, T.int32).flags[0] == ANY
     assert integers.binary("or", whole, value(T.int32, 1), watch).flags[0] == ANY
     assert watch.found == []
+
+
+@pytest.mark.parametrize("type_", [t for t in Microscaling if t is not Microscaling.float8_e8m0])
+def test_a_pattern_that_is_not_known_is_a_number_of_its_type(type_: Microscaling) -> None:
+    every = microscaling.numbers(type_, np.arange(1 << type_.width))
+    made = microscaling.converted(anything(T.uint8, (1,), ("unknown",)), type_, T.float32, Watch(), True, {})
+    assert allowed(made) == [(every.min(), every.max())]
+
+
+def test_a_scale_that_is_not_known_may_be_nan() -> None:
+    def made(lower: int, upper: int) -> Value:
+        one = conversions.float_to_integer(STRICT.add(value(T.float16, 2048), value(T.float16, 1)), T.int32, watch)
+        for operation, number in (("sub", 2048), ("min", upper - lower), ("add", lower)):
+            one = integers.binary(operation, one, value(T.int32, number), watch)
+        return microscaling.converted(integers.resized(one, T.uint8, True), scale, T.float32, watch, True, {})
+
+    watch, scale = Watch(), Microscaling.float8_e8m0
+    assert allowed(made(124, 126)) == [(0.125, 0.5)]
+    assert made(253, 255).flags[0] == ANY
+    unknown = microscaling.converted(anything(T.uint8, (1,), ("unknown",)), scale, T.float32, watch, True, {})
+    assert unknown.flags[0] == ANY and watch.found == []
 
 
 def test_integer_arithmetic_wraps() -> None:
