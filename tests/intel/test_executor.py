@@ -143,6 +143,15 @@ def test_arrays_of_descriptors_that_are_computed() -> None:
         interface({"Final NIR": NIR.format(size="32, 1, 1").replace("%4 (", "%6 (")}, parse(END))
 
 
+@pytest.mark.parametrize(("functions", "third"), [("nearest", 0x3EAAAAAB), ("mode", 0x3EAAAAAA)])
+def test_how_an_inverse_is_rounded_where_the_mode_is_towards_zero_is_an_option(functions: Any, third: int) -> None:
+    inverse = (
+        "(W) or (1) cr0 cr0<0> 0x00000030 {A@1}\nmov (32) r10:f 0x40400000:f\nmath.inv (32) r10:f r10:f null {A@1}"
+    )
+    code = f"{BEGIN}\n{inverse}\n(W) sync.nop (1) null {{M@1}}\n{STORE}"
+    assert words(execute(code, options=Options(functions=functions))) == [third] * 128
+
+
 @pytest.mark.parametrize(("negation", "expected"), [("wraps", 2**32 - 2**15), ("widens", 2**15)])
 def test_the_opposite_of_the_smallest_number_is_an_option(negation: Any, expected: int) -> None:
     code = f"{BEGIN}\nmov (32) r12:w -32768:w\nmov (32) r10:d -r12:w {{A@1}}\n{STORE}"

@@ -201,6 +201,16 @@ def test_rounding_towards_zero() -> None:
     assert seen(t, 3, "hf", 2) == [1, -2050]
 
 
+def test_functions_of_one_number_are_rounded_to_the_nearest_or_as_the_mode_says() -> None:
+    code = "(W) or (1) cr0 cr0<0> 0x00000030 {A@1}\nmath.inv (2) r2:f r1:f null\nmath.sqt (2) r3:hf r4:hf null"
+    given = {(1, "f"): [3, -3], (4, "hf"): [5, 3]}
+    # 1/3 and the roots of 5 (2.23607, between 0x4078 and 0x4079) and 3 (1.73205, between 0x3eed and 0x3eee)
+    for nearest, third, roots in ((True, 0x3EAAAAAB, (0x4079, 0x3EEE)), (False, 0x3EAAAAAA, (0x4078, 0x3EED))):
+        t = run(code, given, nearest=nearest)
+        assert seen(t, 2, "ud", 2) == [third, third | 1 << 31]
+        assert seen(t, 3, "uw", 2) == list(roots)
+
+
 @pytest.mark.parametrize("rows", range(1, 9))
 @pytest.mark.parametrize(("grf", "lanes"), [(64, 16), (32, 8)])
 def test_dpas_of_bytes(rows: int, grf: int, lanes: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cts.drivers.intel.listing import SIZES, Instruction, Operand
-from cts.drivers.intel.numbers import FLOATS, Values, added, as_type, raw, reader, to_odd, widened, writer
+from cts.drivers.intel.numbers import FLOATS, Values, added, as_type, raw, reader, rounded, to_odd, widened, writer
 from cts.drivers.intel.registry import Context, Effect, instruction, lanes_of, touched
 from cts.drivers.intel.thread import DTYPES, Bools, Thread
 from cts.drivers.machine.problems import Unsupported
@@ -261,10 +261,13 @@ def _function(i: Instruction, context: Context) -> Effect:
     reads, writes = touched(i, context)
     on, compute = lanes_of(i), _FUNCTIONS[i.name]
     take, put = reader(source, i.lanes, context.grf), writer(i, result, context.grf)
-    single = result.type == "f"
+    single, dtype = result.type == "f", DTYPES[result.type]
 
     def run(t: Thread) -> None:
         value = compute(take(t))
-        put(t, value if single else to_odd(value).astype(np.float64), on(t))
+        if context.nearest:
+            put(t, rounded(value, dtype).astype(np.float64), on(t))
+        else:
+            put(t, value if single else to_odd(value).astype(np.float64), on(t))
 
     return Effect(run, reads, writes)
