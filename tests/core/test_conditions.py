@@ -53,7 +53,12 @@ NEIGHBOURS = [
         "matrix: m1, buffer: mem",
         "matrix: m1, buffer: dst",
     ),
-    ("matrix-store-read-late", "per_element.tables.before_a_matrix_store", "'t[value + row + col]'", "'value'"),
+    (
+        "matrix-store-read-late",
+        "per_element.tables.before_a_matrix_store",
+        "body: 't[value + row + col]', tables: [{name: t, type: uint32, buffer: mem}]",
+        "body: 'value'",
+    ),
     ("tanh-of-infinity", "compute.functions.tanh_of_infinity_to_zero", "RoundingModeRTZ", "RoundingModeRTE"),
     ("tanh-of-infinity", "compute.functions.tanh_of_infinity_to_zero", "Tanh", "Exp"),
     ("tanh-of-infinity", "compute.functions.tanh_of_infinity_to_zero", "FastMathNone", "NoContraction"),
