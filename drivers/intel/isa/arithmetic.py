@@ -26,6 +26,13 @@ _CONDITIONS: dict[str, Callable[[Any, Any], Any]] = {
     "ge": operator.ge,
 }
 
+
+def _bits_set(a: Values) -> Values:
+    """How many of the 32 bits of each number are set."""
+    bytes_of = (a & 0xFFFFFFFF).astype("<u4").view(np.uint8).reshape(-1, 4)
+    return np.unpackbits(bytes_of, axis=1).sum(axis=1, dtype=np.int64)
+
+
 #: How many sources an instruction has, and what it computes of integers and of floating-point numbers.
 _OPERATIONS: dict[str, tuple[int, Compute | None, Compute | None]] = {
     "mov": (1, lambda a: a, lambda a: a),
@@ -38,6 +45,7 @@ _OPERATIONS: dict[str, tuple[int, Compute | None, Compute | None]] = {
     "bfn.(a & b | ~a & c)": (3, lambda a, b, c: a & b | ~a & c, None),
     "xor": (2, operator.xor, None),
     "not": (1, operator.invert, None),
+    "cbit": (1, _bits_set, None),
     "rndd": (1, None, np.floor),
     "rnde": (1, None, np.rint),
     "rndz": (1, None, np.trunc),
