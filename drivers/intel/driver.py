@@ -56,6 +56,7 @@ class Executor:
         memory = AddressSpace(parameters.buffers, exact="robustBufferAccess2" in run.features)
         push_constants = memory.patched(parameters.push_constants, parameters.push_addresses)
         surfaces = memory.surfaces(run.bindings, ready.shader.table)
+        memory.describe(run.bindings)
         dispatch = Dispatch(ready, memory, self._options.max_steps, time.monotonic() + run.timeout, poison)
         parts = run.submitting.parts or (((0, 0, 0), run.workgroups),)
         for _ in range(run.times):
