@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from cts.drivers.intel.interface import ADDRESS_LOW, Interface
-from cts.drivers.machine.blocks import members
+from cts.drivers.machine.blocks import Member, members
 from cts.drivers.machine.problems import Unsupported
 from cts.drivers.vulkan.session import Loss
 from cts.drivers.vulkan.worker.protocol import Done, Run
@@ -41,7 +41,7 @@ def range_start(run: Run, shader: Interface, texts: dict[str, str], make: Compil
     if ADDRESS_LOW not in shader.inline or len(run.sets[0].push_constants) <= _UNIT:
         return 0
     words = np.frombuffer(run.module, "<u4")
-    for unit, group in groupby(members(words), lambda member: member.offset // _UNIT):
+    for unit, group in groupby(members(words), _unit):
         moved = words.copy()
         for member in group:
             moved[member.place] += _AWAY
@@ -51,3 +51,7 @@ def range_start(run: Run, shader: Interface, texts: dict[str, str], make: Compil
         if any(made.listing.get(name) != texts.get(name) for name in _CODE):
             return unit * _UNIT
     return 0
+
+
+def _unit(member: Member) -> int:
+    return member.offset // _UNIT

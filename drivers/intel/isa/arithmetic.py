@@ -30,7 +30,8 @@ _CONDITIONS: dict[str, Callable[[Any, Any], Any]] = {
 def _bits_set(a: Values) -> Values:
     """How many of the 32 bits of each number are set."""
     bytes_of = (a & 0xFFFFFFFF).astype("<u4").view(np.uint8).reshape(-1, 4)
-    return np.unpackbits(bytes_of, axis=1).sum(axis=1, dtype=np.int64)
+    counts: Values = np.unpackbits(bytes_of, axis=1).sum(axis=1, dtype=np.int64)
+    return counts
 
 
 #: How many sources an instruction has, and what it computes of integers and of floating-point numbers.
