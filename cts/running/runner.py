@@ -38,6 +38,7 @@ from cts.case.model.sweep import AREA, sweep_name
 from cts.judging import events
 from cts.judging.batch import block_size
 from cts.judging.judge import NO_RESUME_STATE, OUR_ENDS, OpenDriver, does_not_close
+from cts.judging.same_error import SameError
 from cts.judging.verdict import INTERRUPTED
 from cts.plugins import registry
 from cts.running import on_dask
@@ -83,12 +84,16 @@ class _Run:
         #: Cases that were set aside, each on one driver.
         self.slow: list[tuple[Entry, tuple[str, ...]]] = []
         self._emit = emit
+        self._same_error = SameError()
         self.cluster: on_dask.Cluster | None = None
 
     def emit(self, event: events.Event) -> None:
-        """Count an event, and tell of it."""
+        """Count an event, and emit it. The run stops if no case can be judged."""
         self.tally(event)
         self._emit(event)
+        if trouble := self._same_error(event):
+            self._problem(trouble)
+            self.stopped = self.stopped or "all cases so far ended in the same error"
 
     def run(self) -> int:
         with ExitStack() as stack:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cts.drivers.intel.listing import Listing
+from cts.drivers.intel.memory import SET
 from cts.drivers.intel.numbers import units
 from cts.drivers.intel.thread import Thread
 from cts.drivers.machine.problems import Unsupported
@@ -25,11 +26,18 @@ _RESOURCE = re.compile(
     r"@resource_intel \(%\d+[^%]*%(\d+)[^\n]*?\(desc_set=(\d+), binding=(-?\d+), resource_intel=([\w|]+)"
 )
 _CONSTANT = re.compile(r"%(\d+) = load_const \(0x(\w+)")
+_CONSTANT_OF_LOADING = re.compile(r"@load_reloc_const_intel \(param_idx=(\d+)")
 _MAP = re.compile(r"Inline promoted dwords: ([\d, ]*)")
 
 #: Words of struct anv_push_constants, of which the first are the application's; where it keeps the
 #: number of the first workgroup, and how many there are.
 WORDS, OWN, FIRST_WORKGROUP, WORKGROUPS = 160, 64, 146, 149
+
+#: How many sets of descriptors there are, whose places follow the application's words.
+SETS = 8
+
+#: Of the numbers that are known when the code is loaded: the surface of descriptors.
+_DESCRIPTORS = "8"
 
 #: What the map calls the lower and the upper half of the address of all these words.
 ADDRESS_LOW, ADDRESS_HIGH = 255, 254
@@ -86,11 +94,13 @@ def interface(texts: dict[str, str], listing: Listing) -> Interface:
                 raise Unsupported("an array of descriptors whose index is computed")
             key = int(number), int(binding)
             table[key] = min(table.get(key, 1 << 32), constants[entry])
+    if set(_CONSTANT_OF_LOADING.findall(nir)) - {_DESCRIPTORS}:
+        raise Unsupported("a number that is known when the code is loaded, such as the address of constant data")
     found = _MAP.search(texts.get("Shader push map", ""))
     inline = tuple(int(word) for word in found[1].replace(" ", "").split(",") if word) if found else ()
-    strange = [w for w in inline if not (w < OWN or FIRST_WORKGROUP <= w < WORKGROUPS + 3 or w >= ADDRESS_HIGH)]
+    strange = [w for w in inline if not (w < OWN + SETS or FIRST_WORKGROUP <= w < WORKGROUPS + 3 or w >= ADDRESS_HIGH)]
     if strange:
-        raise Unsupported(f"word {strange[0]} of ANV's push constants, such as the place of descriptors in memory")
+        raise Unsupported(f"word {strange[0]} of ANV's push constants")
     return Interface((x, y, z), lanes, held, not (x & x - 1 or y & y - 1), inline, table)
 
 
@@ -99,6 +109,7 @@ def push_words(push_constants: bytes, first: Sequence[int], workgroups: Sequence
     words = [0] * WORDS
     own = np.frombuffer(push_constants + bytes(-len(push_constants) % 4), "<u4").tolist()
     words[: len(own)] = own
+    words[OWN : OWN + SETS] = [number * SET for number in range(SETS)]
     words[FIRST_WORKGROUP : FIRST_WORKGROUP + 3] = first
     words[WORKGROUPS : WORKGROUPS + 3] = workgroups
     return words

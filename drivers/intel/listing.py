@@ -22,7 +22,7 @@ _LINE = re.compile(
     r"(?:\|M(?P<first>\d+))?\)(?P<rest>.*)"
 )
 _REGISTER = re.compile(
-    r"(?P<sign>[-~]?)(?P<abs>\(abs\))?(?P<file>r|acc|a|cr|null|mask|f)(?P<number>\d*)(?:\.(?P<part>\d+))?"
+    r"(?P<sign>[-~]?)(?P<abs>\(abs\))?(?P<file>r|acc|a|cr|sr|null|mask|f)(?P<number>\d*)(?:\.(?P<part>\d+))?"
     r"(?:<(?P<region>[\d;,]+)>)?(?::(?P<type>[a-z]\w*|\d+))?"
 )
 _IMMEDIATE = re.compile(r"(?P<value>-?(?:0x[0-9a-fA-F]+|\d+))(?::(?P<type>[a-z]+))?")

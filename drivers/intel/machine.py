@@ -29,15 +29,17 @@ class Program:
     grf: int
 
 
-def program(texts: dict[str, str], grf: int = 64, *, wraps: bool = True, mutant: str = "") -> Program:
-    """The program of a pipeline's texts, or a mutant of it; `wraps` as in Context.
+def program(
+    texts: dict[str, str], grf: int = 64, *, wraps: bool = True, nearest: bool = True, mutant: str = ""
+) -> Program:
+    """The program of a pipeline's texts, or a mutant of it; `wraps` and `nearest` as in Context.
 
     Raises Unsupported, which names the unknown.
     """
     isa.load()
     listing = parse(texts.get("GEN Assembly", ""))
     listing = mutated(listing, mutant) if mutant else listing
-    context = Context(grf, listing.labels, wraps)
+    context = Context(grf, listing.labels, wraps, nearest)
     steps = tuple(step(i, context) for i in listing.instructions)
     return Program(interface(texts, listing), steps, listing, grf)
 
@@ -63,10 +65,14 @@ class Dispatch:
         push_constants: bytes,
         first: tuple[int, int, int],
         count: tuple[int, int, int],
+        range_start: int = 0,
     ) -> None:
-        """Run `count` workgroups from number `first` on."""
+        """Run `count` workgroups from number `first` on.
+
+        The code gets the address of the push constants from byte `range_start` on.
+        """
         words = push_words(push_constants, first, count)
-        address = self.memory.keep(words)
+        address = self.memory.keep(words) + range_start
         with np.errstate(all="ignore"):
             for number in np.ndindex(*reversed(count)):
                 z, y, x = (int(n) for n in number)

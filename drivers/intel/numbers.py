@@ -88,6 +88,9 @@ def _plain(o: Operand, lanes: int, grf: int) -> Reader:
         return lambda t: t.address[word : word + 1].astype(np.int64)
     if o.file == "cr":
         return lambda t: np.array([t.control], np.int64)
+    if o.file == "sr" and o.type == "ud" and o.number == o.part == 0:
+        # The lanes that the thread began with: Mesa combines them with the mask of lanes, to count those that are on.
+        return lambda t: np.array([(1 << t.present) - 1], np.int64)
     if o.file in ("f", "mask") and o.type == "ud" and not o.part:
         bits, values = slice(32 * o.number, 32 * o.number + 32), (1 << np.arange(32)).reshape(32, 1)
         return lambda t: (t.flags[bits] if o.file == "f" else t.mask) @ values

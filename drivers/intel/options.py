@@ -57,6 +57,13 @@ class Options(msgspec.Struct, frozen=True):
             {"wraps": "the number itself, as ANV's code needs it", "widens": "the positive number, of one bit more"},
         ),
     ] = "wraps"
+    functions: Annotated[
+        Literal["nearest", "mode"],
+        among(
+            "how inverses, roots, powers and logarithms are rounded",
+            {"nearest": "to the nearest number", "mode": "as the code's rounding mode says, towards zero if that does"},
+        ),
+    ] = "nearest"
     check: Annotated[
         frozenset[Literal["uninitialised", "beyond"]],
         says(

@@ -22,11 +22,13 @@ class Context:
     """What an instruction depends on besides itself: bytes of a register, where labels are.
 
     `wraps`: the smallest number of a signed type has itself as its opposite; else the opposite has one bit more.
+    `nearest`: inverses, roots, powers and logarithms are rounded to the nearest number; else by the rounding mode.
     """
 
     grf: int
     labels: Mapping[str, int]
     wraps: bool = True
+    nearest: bool = True
 
     @property
     def xe2(self) -> bool:

@@ -48,6 +48,23 @@ NEIGHBOURS = [
         "[1, 128], data: {fill: 4}, storage: Workgroup",
     ),
     (
+        "matrix-store-read-late",
+        "per_element.tables.before_a_matrix_store",
+        "matrix: m1, buffer: mem",
+        "matrix: m1, buffer: dst",
+    ),
+    (
+        "matrix-store-read-late",
+        "per_element.tables.before_a_matrix_store",
+        "body: 't[value + row + col]', tables: [{name: t, type: uint32, buffer: mem}]",
+        "body: 'value'",
+    ),
+    ("tanh-of-infinity", "compute.functions.tanh_of_infinity_to_zero", "RoundingModeRTZ", "RoundingModeRTE"),
+    ("tanh-of-infinity", "compute.functions.tanh_of_infinity_to_zero", "Tanh", "Exp"),
+    ("tanh-of-infinity", "compute.functions.tanh_of_infinity_to_zero", "FastMathNone", "NoContraction"),
+    ("constant-cancelled", "matrix_arithmetic.environment.add_and_subtract_8x16", "FSub", "FAdd"),
+    ("constant-cancelled", "matrix_arithmetic.environment.add_and_subtract_8x16", "a: s, b: c", "a: s, b: m"),
+    (
         "clamp-mirrored-dimension-one",
         "tensor_addressing.clamp.mirrored_one_row_in_bounds",
         "dims: [1, 7]",

@@ -72,6 +72,64 @@ def attempt(text: str, folder: Path, **options: str) -> Attempt:
         driver.close()
 
 
+#: Five buffers reached by their addresses, of which the last one alone is read: its address is behind those of others.
+#: Memory of the workgroup makes the shader ask for numbers of workgroups, which take the registers for addresses.
+_BEHIND_OTHERS = """
+schema: 1
+name: address
+dispatch: {invocations: 1}
+buffers:
+  a: {type: uint32, shape: [4], data: {fill: 1}, storage: PhysicalStorageBuffer}
+  b: {type: uint32, shape: [4], data: {fill: 2}, storage: PhysicalStorageBuffer}
+  c: {type: uint32, shape: [4], data: {fill: 3}, storage: PhysicalStorageBuffer}
+  d: {type: uint32, shape: [4], data: {fill: 4}, storage: PhysicalStorageBuffer}
+  e: {type: uint32, shape: [4], data: {fill: 5}, storage: PhysicalStorageBuffer}
+  dst: {type: uint32, shape: [4], data: {fill: 9}}
+  tile: {type: uint32, shape: [1, 4], data: {fill: 6}, storage: Workgroup}
+program:
+  - {op: VectorLoad, id: v, type: {component: uint32, length: 4, ordinary: true}, buffer: a}
+  - {op: VectorLoad, id: w, type: {component: uint32, length: 4, ordinary: true}, buffer: b}
+  - {op: VectorLoad, id: x, type: {component: uint32, length: 4, ordinary: true}, buffer: c}
+  - {op: VectorLoad, id: y, type: {component: uint32, length: 4, ordinary: true}, buffer: d}
+  - {op: VectorLoad, id: z, type: {component: uint32, length: 4, ordinary: true}, buffer: e}
+  - {op: VectorStore, vector: z, buffer: dst}
+  - {op: VectorStore, vector: z, buffer: tile}
+"""
+
+
+@needs_mesa
+@pytest.mark.parametrize("chip", ["lnl", "dg2"])
+def test_an_address_behind_unused_ones(chip: str, tmp_path: Path) -> None:
+    assert attempt(_BEHIND_OTHERS, tmp_path, chip=chip).verdict == Verdict.PASS
+
+
+#: A pointer that is chosen at run time: ANV reads the buffer's address from its descriptor, the second one of the set.
+_CHOSEN = """
+schema: 1
+name: chosen
+dispatch: {subgroups: 2}
+buffers:
+  dst: {type: float16, shape: [256], data: {fill: -5}}
+  src: {type: float16, shape: [256], data: {iota: {start: 1}}}
+program:
+  - {op: Pointer, id: q, buffer: src}
+  - {op: Pointer, id: q1, buffer: src, offset: 128}
+  - {op: PointerSelect, id: q2, condition: {dynamic: 0, sg: 1}, a: q, b: q1}
+  - op: MatrixLoad
+    id: m
+    type: {component: float16, scope: Subgroup, rows: 8, cols: 16, use: A}
+    buffer: q2
+    stride: 16
+  - {op: MatrixStore, matrix: m, buffer: dst, stride: 16, offset: {literal: 0, sg: 128}}
+"""
+
+
+@needs_mesa
+@pytest.mark.parametrize("chip", ["lnl", "dg2"])
+def test_a_pointer_that_is_chosen_at_run_time(chip: str, tmp_path: Path) -> None:
+    assert attempt(_CHOSEN, tmp_path, chip=chip).verdict == Verdict.PASS
+
+
 @needs_mesa
 @pytest.mark.parametrize("chip", SIZES)
 @pytest.mark.parametrize(("kind", "total", "k"), [("uint8", "uint32", 32), ("int8", "int32", 32)])

@@ -11,6 +11,7 @@ from cts.device.driver import Status
 from cts.drivers.intel.driver import Executor
 from cts.drivers.intel.interface import interface
 from cts.drivers.intel.listing import parse
+from cts.drivers.intel.memory import AddressSpace
 from cts.drivers.intel.options import Options
 from cts.drivers.machine.problems import Unsupported
 from cts.drivers.vulkan.session import Loss
@@ -104,7 +105,7 @@ def test_what_was_never_written() -> None:
     [
         ({}, "no code"),
         ({"GEN Assembly": END}, "how it is called"),
-        ({**ENDS, "Shader push map": "Inline promoted dwords: 64, "}, "word 64"),
+        ({**ENDS, "Shader push map": "Inline promoted dwords: 72, "}, "word 72"),
         ({**ENDS, "Final NIR": ENDS["Final NIR"].replace("%4 (", "%6 (")}, "is computed"),
     ],
 )
@@ -141,6 +142,53 @@ add (32) r10 r1<0> r20<0>
 def test_arrays_of_descriptors_that_are_computed() -> None:
     with pytest.raises(Unsupported, match="an array of descriptors"):
         interface({"Final NIR": NIR.format(size="32, 1, 1").replace("%4 (", "%6 (")}, parse(END))
+
+
+def descriptor(at: int, surface: str = "0x4a7cc037") -> Done | Loss:
+    """Every invocation stores the 32 bits at a byte of the first set's descriptors, whose place is in a register."""
+    place = f"(W) and (1) r30 r2<0> 0xffffffc0\n(W) add (1) r30 r30 {at:#010x} {{A@1}}\n(W) mov (1) a0.4 {surface}"
+    load = "(W) send.ugm (1) r40 r30 null:0 a0.2 0x42108500 {A@1,$2}"
+    code = f"{BEGIN}\n{place}\n{load}\nmov (32) r10 r40<0> {{$2.dst}}\n{STORE}"
+    return execute(code, inline="Inline promoted dwords: 64, ")
+
+
+def test_a_buffers_address_is_in_its_descriptor() -> None:
+    """The only buffer is the first of its set, behind a gap of 4,096 bytes; its address is 8 bytes from 32 on."""
+    assert words(descriptor(32)) == [4096] * 128 and words(descriptor(36)) == [0x1000] * 128
+    for at in (28, 40, 96):
+        result = descriptor(at)
+        assert isinstance(result, Loss) and "what ANV keeps of a descriptor" in result.what
+    result = descriptor(32, "0x12345678")
+    assert isinstance(result, Loss) and "a surface that the code computes" in result.what
+
+
+def test_descriptors_follow_each_other_in_the_order_of_bindings() -> None:
+    """Two sets; of the first one an array of three descriptors, of which two are there, and a binding behind it."""
+    memory = AddressSpace([Memory(bytes(16), 0, 16)] * 4)
+    memory.describe([Binding(0, 5, 0), Binding(0, 2, 1, count=3), Binding(0, 2, 2, index=2, count=3), Binding(1, 9, 3)])
+    slots = {64 * 3: 0, 0: 1, 64 * 2: 2, 1 << 16: 3}
+    assert memory.descriptors == {slot + 32: memory.window(buffer) for slot, buffer in slots.items()}
+    memory = AddressSpace([Memory(bytes(16), 0, 16)] * 2)
+    memory.describe([Binding(0, 0, 0), Binding(0, 1, 1, "uniform")])
+    assert memory.descriptors == {}
+
+
+def test_numbers_that_are_known_when_code_is_loaded() -> None:
+    texts = {
+        **ENDS,
+        "Final NIR": NIR.format(size="1, 1, 1") + "con 32 %9 = @load_reloc_const_intel (param_idx=0, base=0)",
+    }
+    with pytest.raises(Unsupported, match="a number that is known when the code is loaded"):
+        interface(texts, parse(END))
+
+
+@pytest.mark.parametrize(("functions", "third"), [("nearest", 0x3EAAAAAB), ("mode", 0x3EAAAAAA)])
+def test_how_an_inverse_is_rounded_where_the_mode_is_towards_zero_is_an_option(functions: Any, third: int) -> None:
+    inverse = (
+        "(W) or (1) cr0 cr0<0> 0x00000030 {A@1}\nmov (32) r10:f 0x40400000:f\nmath.inv (32) r10:f r10:f null {A@1}"
+    )
+    code = f"{BEGIN}\n{inverse}\n(W) sync.nop (1) null {{M@1}}\n{STORE}"
+    assert words(execute(code, options=Options(functions=functions))) == [third] * 128
 
 
 @pytest.mark.parametrize(("negation", "expected"), [("wraps", 2**32 - 2**15), ("widens", 2**15)])

@@ -84,6 +84,8 @@ CASES = (
     Case("or (1) r2:d -r1:d -r3:d", {(1, "d"): [-1], (3, "d"): [6]}, 2, "d", [-7]),
     Case("xor (1) r2:uw -r1:w r3:uw", {(1, "w"): [0], (3, "uw"): [0xFF]}, 2, "uw", [0xFF00]),
     Case("xor (1) r2 r1 0x00000055", {(1, "ud"): [0xFF]}, 2, "ud", [0xAA]),
+    Case("cbit (4) r2 r1", {(1, "ud"): [0, 0x80000001, 0xFFFFFFFF, 0x00FF0100]}, 2, "ud", [0, 2, 32, 9]),
+    Case("cbit (4) r2 r1<0>", {(1, "ud"): [7, 0, 0, 0]}, 2, "ud", [3, 3, 3, 3]),
     Case("not (1) r2 r1", {(1, "ud"): [0xF0F0F0F0]}, 2, "ud", [0x0F0F0F0F]),
     Case("shl (2) r2:d r1:d 33:d", {(1, "d"): [3, 2**30]}, 2, "d", [6, -(2**31)]),
     Case("shl (1) r2:q r1:q 33:d", {(1, "q"): [3]}, 2, "q", [3 << 33]),
@@ -199,6 +201,25 @@ def test_rounding_towards_zero() -> None:
     t = run(code, {(1, "f"): [1, -2051]})
     assert seen(t, 2, "f", 2) == [1, float(np.nextafter(np.float32(-2051), np.float32(0)))]
     assert seen(t, 3, "hf", 2) == [1, -2050]
+
+
+def test_the_state_register_has_the_lanes_that_the_thread_began_with() -> None:
+    """Whichever are on now; another word of it is not known."""
+    branch = "mov (32) (ne)f0.0 null:d r1:d\n(f0.0) if (32) jip:L0 uip:L0\n"
+    t = run(f"{branch}(W) mov (1) r3 sr0<0>\n\nL0:\nendif (32) L1\n\nL1:", {(1, "d"): [1, 0, 0, 0]}, present=5)
+    assert seen(t, 3, "ud", 1) == [0b11111]
+    with pytest.raises(Unsupported, match="the operand sr"):
+        run("(W) mov (1) r3 sr0.1<0>")
+
+
+def test_functions_of_one_number_are_rounded_to_the_nearest_or_as_the_mode_says() -> None:
+    code = "(W) or (1) cr0 cr0<0> 0x00000030 {A@1}\nmath.inv (2) r2:f r1:f null\nmath.sqt (2) r3:hf r4:hf null"
+    given = {(1, "f"): [3, -3], (4, "hf"): [5, 3]}
+    # 1/3 and the roots of 5 (2.23607, between 0x4078 and 0x4079) and 3 (1.73205, between 0x3eed and 0x3eee)
+    for nearest, third, roots in ((True, 0x3EAAAAAB, (0x4079, 0x3EEE)), (False, 0x3EAAAAAA, (0x4078, 0x3EED))):
+        t = run(code, given, nearest=nearest)
+        assert seen(t, 2, "ud", 2) == [third, third | 1 << 31]
+        assert seen(t, 3, "uw", 2) == list(roots)
 
 
 @pytest.mark.parametrize("rows", range(1, 9))

@@ -40,15 +40,16 @@ def run(
     buffers: Sequence[bytes] = (),
     max_steps: int = 10_000,
     wraps: bool = True,
+    nearest: bool = True,
 ) -> Thread:
     """The thread after instructions, one a line, of which all are waited for. Raises the executor's problems.
 
     `buffers` are the surfaces of the binding table in their order, `flags` the bits of flag registers by their number.
-    `control` is cr0, by default with denormal numbers kept; `wraps` as in Context.
+    `control` is cr0, by default with denormal numbers kept; `wraps` and `nearest` as in Context.
     """
     isa.load()
     listing = parse(f"{code}\n(W) sync.allwr (1) null {{A@1}}\n{END}\n")
-    context = Context(grf, listing.labels, wraps)
+    context = Context(grf, listing.labels, wraps, nearest)
     steps = tuple(step(i, context) for i in listing.instructions)
     program = Program(Interface((lanes, 1, 1), lanes, len(shared), True, (), {}), steps, listing, grf)
     memory = AddressSpace([Memory(b, 0, len(b)) for b in buffers], exact=True)

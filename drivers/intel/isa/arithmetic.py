@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cts.drivers.intel.listing import SIZES, Instruction, Operand
-from cts.drivers.intel.numbers import FLOATS, Values, added, as_type, raw, reader, to_odd, widened, writer
+from cts.drivers.intel.numbers import FLOATS, Values, added, as_type, raw, reader, rounded, to_odd, widened, writer
 from cts.drivers.intel.registry import Context, Effect, instruction, lanes_of, touched
 from cts.drivers.intel.thread import DTYPES, Bools, Thread
 from cts.drivers.machine.problems import Unsupported
@@ -26,6 +26,14 @@ _CONDITIONS: dict[str, Callable[[Any, Any], Any]] = {
     "ge": operator.ge,
 }
 
+
+def _bits_set(a: Values) -> Values:
+    """How many of the 32 bits of each number are set."""
+    bytes_of = (a & 0xFFFFFFFF).astype("<u4").view(np.uint8).reshape(-1, 4)
+    counts: Values = np.unpackbits(bytes_of, axis=1).sum(axis=1, dtype=np.int64)
+    return counts
+
+
 #: How many sources an instruction has, and what it computes of integers and of floating-point numbers.
 _OPERATIONS: dict[str, tuple[int, Compute | None, Compute | None]] = {
     "mov": (1, lambda a: a, lambda a: a),
@@ -38,6 +46,7 @@ _OPERATIONS: dict[str, tuple[int, Compute | None, Compute | None]] = {
     "bfn.(a & b | ~a & c)": (3, lambda a, b, c: a & b | ~a & c, None),
     "xor": (2, operator.xor, None),
     "not": (1, operator.invert, None),
+    "cbit": (1, _bits_set, None),
     "rndd": (1, None, np.floor),
     "rnde": (1, None, np.rint),
     "rndz": (1, None, np.trunc),
@@ -261,10 +270,13 @@ def _function(i: Instruction, context: Context) -> Effect:
     reads, writes = touched(i, context)
     on, compute = lanes_of(i), _FUNCTIONS[i.name]
     take, put = reader(source, i.lanes, context.grf), writer(i, result, context.grf)
-    single = result.type == "f"
+    single, dtype = result.type == "f", DTYPES[result.type]
 
     def run(t: Thread) -> None:
         value = compute(take(t))
-        put(t, value if single else to_odd(value).astype(np.float64), on(t))
+        if context.nearest:
+            put(t, rounded(value, dtype).astype(np.float64), on(t))
+        else:
+            put(t, value if single else to_odd(value).astype(np.float64), on(t))
 
     return Effect(run, reads, writes)

@@ -32,6 +32,9 @@ _COUNTS = (1, 2, 3, 4, 8, 16, 32, 64)
 _ADDRESSES = {2: 4, 3: 8}
 _FLAT, _SCRATCH, _TABLE = 0, 2, 3
 
+#: What Mesa's code has for a number that is known when it is loaded: for a surface, that of descriptors.
+_LOADED = 0x4A7CC037
+
 #: Bytes of a thread's own memory, at most: what the hardware has.
 _MAX_SCRATCH = 1 << 18
 
@@ -221,6 +224,8 @@ def _read(t: Thread, m: Message, offsets: Offsets, where: str) -> Bytes:
     memory = t.group.memory
     if m.surface == "shared":
         return t.group.shared.read(offsets, m.size, where)
+    if m.surface == "scratch" and t.address[m.offset] == _LOADED:
+        return memory.described(offsets, m.size, where)
     if m.surface == "scratch":
         found: Bytes = np.frombuffer(_scratch(t, m, offsets, where), np.uint8)
         values: Bytes = found[offsets[:, None] + np.arange(m.size)]
@@ -252,7 +257,7 @@ def _write(t: Thread, m: Message, offsets: Offsets, values: Bytes, where: str) -
 def _scratch(t: Thread, m: Message, offsets: Offsets, where: str) -> bytearray:
     """A thread's own memory, which grows with use. Its surface is the one that r0.5 names, here 0."""
     if t.address[m.offset]:
-        raise Unsupported("a surface that the code computes, such as that of descriptors in memory", where)
+        raise Unsupported("a surface that the code computes, or a store to descriptors", where)
     end = int(offsets.max()) + m.size
     if end > _MAX_SCRATCH:
         raise Wrong(f"an access to byte {end} of a thread's own memory", where)
