@@ -34,7 +34,8 @@ def multiplied_floats(a: Value, b: Value, c: Value, result: ComponentType | None
     a_mid, a_radius = _middle(a_lo, a_hi)
     b_mid, b_radius = _middle(b_lo, b_hi)
     size_a, size_b = np.maximum(np.abs(a_lo), np.abs(a_hi)), np.maximum(np.abs(b_lo), np.abs(b_hi))
-    magnitude = size_a @ size_b + np.maximum(np.abs(c_lo), np.abs(c_hi))
+    of_products = size_a @ size_b
+    magnitude = of_products + np.maximum(np.abs(c_lo), np.abs(c_hi))
     terms = a_mid @ b_mid
     low, high = terms + c_lo, terms + c_hi
     component = result or c.component
@@ -53,6 +54,7 @@ def multiplied_floats(a: Value, b: Value, c: Value, result: ComponentType | None
     with np.errstate(invalid="ignore"):
         quantum = rows[..., :, None] * cols[..., None, :]
         exact = fits(magnitude, np.minimum(quantum, _quantum(c)), fmt, precision)
+        exact |= (of_products == 0) & (precision == fmt.precision)  # nothing but C is added up
     if exact.all():
         point = a_radius is None and b_radius is None and c_lo is c_hi
         product = rounded(component, (low, low if point else high), unbounded, merged(a, b, c))
