@@ -66,7 +66,11 @@ class Condition:
 
     def __call__(self, case: Case) -> bool:
         """Whether it holds of a case."""
-        return self.test(view(case))
+        site = view(case)
+        answers = site.view.answers
+        if self.text not in answers:
+            answers[self.text] = self.test(site)
+        return answers[self.text]
 
 
 @dataclass(frozen=True)
