@@ -10,11 +10,13 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
+from multiprocessing.context import BaseContext
 from typing import TypeAlias
 
 from cts.base.child_process import crash, killed_from_outside
@@ -299,26 +301,25 @@ class Processes:
             spec: replace(self._config.states.get(spec, NO_RESUME_STATE), died=dict(died))
             for spec, died in self._died.items()
         }
-        context = multiprocessing.get_context("spawn")
+        context = _context()
         ours, theirs = context.Pipe()
         used = Counter(other.device for other in self._processes)
         device = min(self._devices, key=lambda device: used[device])
         config = replace(self._config, states=states, device=device)
-        process = context.Process(target=_serve, args=(theirs, config), daemon=True)
-        with _environment({IN_PROCESSES: str(self.size)}):
-            process.start()
+        environment = {IN_PROCESSES: str(self.size), **os.environ}
+        process = context.Process(target=_serve, args=(theirs, config, environment), daemon=True)
+        process.start()
         theirs.close()
         return _Process(process, ours, device)
 
 
-@contextlib.contextmanager
-def _environment(defaults: Mapping[str, str]) -> Iterator[None]:
-    """Within, environment variables that are not set have these values, for processes that are started."""
-    missing = {name: value for name, value in defaults.items() if name not in os.environ}
-    os.environ.update(missing)
-    yield
-    for name in missing:
-        del os.environ[name]
+def _context() -> BaseContext:
+    """How processes start: on Linux forked from a server that has imported all that they need, else by themselves."""
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["cts.running.preloaded"])
+    return context
 
 
 class WorkerProcess:
@@ -361,8 +362,10 @@ class WorkerProcess:
             self._events.append(event)
 
 
-def _serve(connection: Connection, config: ProcessConfig) -> None:
+def _serve(connection: Connection, config: ProcessConfig, environment: Mapping[str, str]) -> None:
     """Carry out tasks until there are no more. Runs in a process of its own, which Ctrl-C does not concern."""
+    os.environ.clear()  # that of the server is of the first run
+    os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     worker = None
     try:
