@@ -41,6 +41,7 @@ from cts.running.planning import Chunk, Planner, Sizes
 from cts.running.policy import WATCH
 from cts.running.slowest import SLOW
 
+
 class Cost(NamedTuple):
     """Milliseconds of a driver: `one` for one instruction and one element, growing by powers of both.
 
@@ -61,7 +62,7 @@ class Cost(NamedTuple):
 
 
 #: What cases cost the processes of two campaigns of 110 s on an H200 with 16 processors (13,000 cases of 9d9cdb52):
-#: least squares of the logarithms of their times by those of their sizes. Areas without figures cost as matrix_programs.
+#: least squares of the logarithms of their times by those of their sizes. Other areas cost as much as matrix_programs.
 DRIVER = {
     "block_loads": Cost(7.81, 0.28, -0.03, 0.020, 0.99),
     "conversions": Cost(2.63, 0.36, 0.18, 0.007, 0.62),
@@ -230,9 +231,7 @@ class Campaign:
             planner.done(chunk.stream, chunk.start, chunk.length, judged)
         return self
 
-    def _judged(
-        self, table: Table, chunk: Chunk, sizes: Sizes, *, by_news: bool
-    ) -> tuple[float, ExamplesJudged]:
+    def _judged(self, table: Table, chunk: Chunk, sizes: Sizes, *, by_news: bool) -> tuple[float, ExamplesJudged]:
         features, facts, times, slow = Counter[str](), Counter[str](), dict[str, tuple[float, ...]](), Counter[str]()
         aside, host, driver = [], 0.0, 0.0
         for number in range(chunk.start, chunk.start + chunk.length):

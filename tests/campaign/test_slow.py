@@ -153,10 +153,10 @@ def test_of_dear_sizes_few_cases_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cts.running.planning.ROUND", 4)
     monkeypatch.setattr("cts.running.planning.PLANNING_LAG", 2)
     policy = Policy(keep=3, by_novelty=True, chunk=5)
-    every, dear, cheap = dear_and_cheap(replace(policy, budget=200), float("inf"))
+    every, dear, cheap = dear_and_cheap(replace(policy, budget=120), float("inf"))
     assert 0.1 < dear / (dear + cheap) < 0.4
     assert not any(one.elsewhere for one in every.judged)
-    some, few, many = dear_and_cheap(policy, 40.0)
+    some, few, many = dear_and_cheap(policy, 25.0)
     drawn = sum(one.drawn for one in some.judged)
     passed_over = sum(one.elsewhere for one in some.judged)
     assert passed_over > 0.1 * drawn and few > 5
