@@ -16,8 +16,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import BaseContext
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from cts.base.child_process import crash, killed_from_outside
 from cts.base.deadline import NO_DEADLINE, Deadline
@@ -34,6 +33,9 @@ from cts.running.opening import open_driver
 from cts.running.policy import Policy
 from cts.running.profiles import Profile
 from cts.running.tasks import NAMED, Answer, Task, TaskRunner, described_task, not_done, unanswered
+
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkServerContext, SpawnContext
 
 #: Tasks that are given out before the answer of the first of them has been used: two for each of about thirty
 #: processes, so that one slow task stops no process. It bounds the answers that wait in memory.
@@ -313,7 +315,7 @@ class Processes:
         return _Process(process, ours, device)
 
 
-def _context() -> BaseContext:
+def _context() -> SpawnContext | ForkServerContext:
     """How processes start: on Linux forked from a server that has imported all that they need, else by themselves."""
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
