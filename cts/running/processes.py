@@ -32,7 +32,7 @@ from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver
 from cts.running.policy import Policy
 from cts.running.profiles import Profile
-from cts.running.tasks import NAMED, Answer, Task, TaskRunner, described_task, not_done, unanswered
+from cts.running.tasks import NAMED, Answer, Task, TaskRunner, described_task, not_done, takes_long, unanswered
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
@@ -206,9 +206,10 @@ class Processes:
                 continue
             if len(self._processes) < self.size and all(one.numbers for one in self._processes):
                 self._processes.append(self._begin())
-            idlest = min(self._processes, key=lambda one: len(one.numbers))
-            if len(idlest.numbers) == QUEUED:
+            free = [one for one in self._processes if len(one.numbers) < QUEUED and not _is_long(one.numbers, given)]
+            if not free:
                 return
+            idlest = min(free, key=lambda one: len(one.numbers))
             number = ready.popleft()
             idlest.numbers.append(number)
             # Its death shows in missing answers.
@@ -313,6 +314,11 @@ class Processes:
         process.start()
         theirs.close()
         return _Process(process, ours, device)
+
+
+def _is_long(numbers: Iterable[int], given: Mapping[int, _Given]) -> bool:
+    """Whether one of these tasks may take so long that a plan would wait for what is behind it."""
+    return any(number in given and takes_long(given[number].task) for number in numbers)
 
 
 def _context() -> SpawnContext | ForkServerContext:

@@ -135,6 +135,11 @@ class Executor(Protocol):
         ...
 
 
+def takes_long(task: Task) -> bool:
+    """Whether a task may take tens of seconds: no other one waits behind it."""
+    return isinstance(task, Reduction | FindCauses) or (isinstance(task, Examples | Cases) and task.last)
+
+
 def described_task(task: Task) -> str:
     """A task in words."""
     match task:
