@@ -208,7 +208,7 @@ class Planner:
 
 
 class Sizes(NamedTuple):
-    """Sizes of which cases are set aside at once, and of how many cases of other dear sizes one runs."""
+    """Slow sizes, whose cases are set aside at once; and dear sizes, with N if one in N of their cases runs."""
 
     slow: frozenset[str]
     rare: Mapping[str, int]
