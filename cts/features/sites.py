@@ -360,9 +360,9 @@ def view(case: model.Case) -> Site:
     """The site of a case. The sites of the last cases are kept, and what the last one's matrices hold."""
     known = _views.get(id(case))
     if known is None or known.case is not case:
-        if _views:  # memory of large cases
-            next(reversed(_views.values())).__dict__.pop("expectation", None)
         known = _views[id(case)] = CaseView(case)
+        for older in [*_views.values()][-2:-1]:  # memory of large cases
+            older.__dict__.pop("expectation", None)
         if len(_views) > KEPT:
             _views.popitem(last=False)
     return known.root
