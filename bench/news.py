@@ -33,35 +33,70 @@ from cts.judging.events import ExamplesJudged
 from cts.judging.judge import OpenDriver, judge
 from cts.judging.verdict import Verdict
 from cts.plugins import registry
-from cts.running.compiling import size_of
+from cts.running.compiling import Size, size_of
 from cts.running.drawing import Draws, fault_of
 from cts.running.drawing import check as check_case
 from cts.running.opening import open_driver
-from cts.running.planning import Chunk, Planner
+from cts.running.planning import Chunk, Planner, Sizes
+from cts.running.policy import WATCH
 from cts.running.slowest import SLOW
 
-#: Milliseconds of the driver, middle and mean, on an H100: bench/README.md, and for areas that have grown since the
-#: means of a campaign of 240 s. Areas without figures have those of matrix_programs.
+
+class Cost(NamedTuple):
+    """Milliseconds of a driver: `one` for one instruction and one element, growing by powers of both.
+
+    The logarithm of a case's time is spread by `spread`, a standard deviation, around that of its size.
+    """
+
+    one: float
+    instructions: float
+    elements: float
+    squares: float
+    spread: float
+
+    def seconds(self, size: Size, identity: str) -> float:
+        """The time of a case, log-normal around the middle of its size, by the case alone."""
+        elements = math.log2(size.elements)
+        power = self.instructions * math.log2(size.instructions) + (self.elements + self.squares * elements) * elements
+        return self.one / 1e3 * 2**power * math.exp(self.spread * random.Random(identity).gauss())
+
+
+#: What cases cost the processes of two campaigns of 110 s on an H200 with 16 processors (13,000 cases of 9d9cdb52):
+#: least squares of the logarithms of their times by those of their sizes. Other areas cost as much as matrix_programs.
 DRIVER = {
-    "block_loads": (51, 283),
-    "conversions": (16, 20),
-    "kernels": (120, 542),
-    "matrix_arithmetic": (33, 55),
-    "matrix_memory": (31, 40),
-    "matrix_programs": (73, 354),
-    "per_element": (31, 53),
-    "reductions": (12, 14),
-    "tensor_addressing": (85, 307),
-    "vector_arithmetic": (33, 177),
-    "vector_conversions": (30, 54),
-    "vector_multiply": (57, 174),
-    "vector_training": (57, 159),
+    "block_loads": Cost(7.81, 0.28, -0.03, 0.020, 0.99),
+    "conversions": Cost(2.63, 0.36, 0.18, 0.007, 0.62),
+    "kernels": Cost(1.11e4, 0.69, -1.60, 0.066, 1.40),
+    "matrix_arithmetic": Cost(7.37, 0.44, -0.06, 0.015, 0.69),
+    "matrix_memory": Cost(357, 0.43, -0.75, 0.034, 0.67),
+    "matrix_programs": Cost(12.8, 0.43, -0.20, 0.021, 0.99),
+    "per_element": Cost(2.58, 0.33, 0.32, -0.001, 0.72),
+    "reductions": Cost(0.512, 0.48, 0.72, -0.023, 0.52),
+    "tensor_addressing": Cost(0.293, 0.45, 0.67, -0.010, 1.14),
+    "vector_arithmetic": Cost(45.0, 0.25, -0.60, 0.064, 0.86),
+    "vector_conversions": Cost(0.698, -0.26, 1.66, -0.076, 0.74),
+    "vector_multiply": Cost(132, -0.18, -0.40, 0.065, 0.94),
+    "vector_training": Cost(55.5, 0.07, -0.35, 0.073, 0.65),
 }
 OTHER = DRIVER["matrix_programs"]
 
-#: Milliseconds of a generator and of the oracle, together.
-HOST = {"kernels": 63, "block_loads": 35, "vector_training": 32, "matrix_programs": 20}
-HOST_OTHER = 10
+#: Milliseconds of a generator and of the oracle in the same campaigns, and areas without figures.
+HOST = {
+    "block_loads": (12, 13),
+    "conversions": (7, 8),
+    "kernels": (30, 37),
+    "matrix_arithmetic": (12, 18),
+    "matrix_memory": (3, 12),
+    "matrix_programs": (30, 44),
+    "per_element": (14, 13),
+    "reductions": (7, 11),
+    "tensor_addressing": (8, 11),
+    "vector_arithmetic": (3, 12),
+    "vector_conversions": (3, 4),
+    "vector_multiply": (6, 9),
+    "vector_training": (3, 18),
+}
+HOST_OTHER = (10, 13)
 
 #: Seconds after which a pipeline is a timeout, how often such a case runs without being set aside, and what it costs to
 #: start a worker again.
@@ -81,15 +116,8 @@ class Example(NamedTuple):
     identity: str
     features: tuple[str, ...]
     facts: tuple[str, ...]
-    size: str
+    size: Size
     seconds: float
-
-
-def seconds_of(area: str, identity: str) -> float:
-    """How long the device takes: log-normal with the area's middle and mean, by the case alone."""
-    middle, mean = DRIVER.get(area, OTHER)
-    spread = math.sqrt(2 * math.log(mean / middle))
-    return middle / 1e3 * math.exp(spread * random.Random(identity).gauss())
 
 
 @dataclass
@@ -121,11 +149,11 @@ class Table:
                     case.content_hash,
                     tuple(phrases(case)),
                     tuple(exercised(case)),
-                    str(size_of(case)),
-                    seconds_of(area, case.content_hash),
+                    size_of(case),
+                    DRIVER.get(area, OTHER).seconds(size_of(case), case.content_hash),
                 )
                 if isinstance(case, Case)
-                else Example("", (), (), "", 0.0)
+                else Example("", (), (), Size(1, 1), 0.0)
             )
         return self.examples[area, number]
 
@@ -177,6 +205,7 @@ class Campaign:
     cases: set[str] = field(default_factory=set)
     features: Counter[str] = field(default_factory=Counter)
     at: dict[tuple[str, int], float] = field(default_factory=dict)
+    judged: set[tuple[str, int]] = field(default_factory=set)
     spent: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     news: Counter[str] = field(default_factory=Counter)
     drawn: Counter[str] = field(default_factory=Counter)
@@ -191,7 +220,7 @@ class Campaign:
         now, number = 0.0, 0
         while now < self.seconds:
             while len(flying) < self.processes and (chunk := planner.next()) is not None:
-                taken, judged = self._judged(table, chunk, planner.slow(chunk), by_news=by_news)
+                taken, judged = self._judged(table, chunk, planner.sizes(chunk), by_news=by_news)
                 number += 1
                 heapq.heappush(flying, (now + taken, number, chunk, judged))
             before = now
@@ -202,30 +231,35 @@ class Campaign:
             planner.done(chunk.stream, chunk.start, chunk.length, judged)
         return self
 
-    def _judged(
-        self, table: Table, chunk: Chunk, slow: frozenset[str], *, by_news: bool
-    ) -> tuple[float, ExamplesJudged]:
-        features, facts, times = Counter[str](), Counter[str](), dict[str, tuple[float, ...]]()
+    def _judged(self, table: Table, chunk: Chunk, sizes: Sizes, *, by_news: bool) -> tuple[float, ExamplesJudged]:
+        features, facts, times, slow = Counter[str](), Counter[str](), dict[str, tuple[float, ...]](), Counter[str]()
         aside, host, driver = [], 0.0, 0.0
         for number in range(chunk.start, chunk.start + chunk.length):
             example = table.example(chunk.stream, number)
-            host += HOST.get(chunk.stream, HOST_OTHER) / 1e3
-            if not example.identity:
+            draw, oracle = HOST.get(chunk.stream, HOST_OTHER)
+            host += draw / 1e3
+            if not example.identity or number % sizes.rare.get(str(example.size), 1):
                 continue
-            if by_news and ((example.size in slow and number % 20) or example.seconds > SLOW):
+            if str(example.size) in sizes.slow and number % WATCH:
                 aside.append(number)
-                took = 0.0 if example.size in slow and number % 20 else SLOW + RESTART
+                continue
+            host += oracle / 1e3
+            if by_news and example.seconds > SLOW:
+                aside.append(number)
+                slow[str(example.size)] += 1
+                took = SLOW + RESTART
             else:
                 took = RUNS * (LIMIT + RESTART) if example.seconds > LIMIT else example.seconds
                 features.update(example.features)
                 facts.update(example.facts)
-                times[example.size] = (*times.get(example.size, ()), example.seconds)
+                self.judged.add((chunk.stream, number))
+                times[str(example.size)] = (*times.get(str(example.size), ()), example.seconds)
             self.stuck += took if example.seconds > LIMIT else 0.0
             driver += took
         seconds = {"draw": host, "driver": driver}
         judged = ExamplesJudged(
             "", chunk.stream, chunk.start, chunk.length, drawn=chunk.length, set_aside=tuple(aside), times=times,
-            features=dict(features), facts=dict(facts), seconds=seconds, timed=True,
+            slow=dict(slow), features=dict(features), facts=dict(facts), seconds=seconds, timed=True,
         )  # fmt: skip
         return host + driver, judged
 
@@ -237,8 +271,8 @@ class Campaign:
         self.features.update(judged.features)
         self.features.update(judged.facts)
         for number in range(chunk.start, chunk.start + chunk.length):
-            if number not in judged.set_aside and (identity := table.example(chunk.stream, number).identity):
-                self.cases.add(identity)
+            if (chunk.stream, number) in self.judged:
+                self.cases.add(table.example(chunk.stream, number).identity)
                 self.at[chunk.stream, number] = now
 
     def found(self, table: Table) -> list[float]:

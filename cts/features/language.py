@@ -55,9 +55,7 @@ _FUNCTIONS = ("some", "no", "count", "given", "size")
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition of cases. `reads` are the operand fields whose run-time values it depends on; None if it also depends
-    on buffer contents.
-    """
+    """A condition of cases. Run-time values of the operand fields `reads` matter; None: buffer contents, too."""
 
     text: str
     test: Test
@@ -66,7 +64,10 @@ class Condition:
 
     def __call__(self, case: Case) -> bool:
         """Whether it holds of a case."""
-        return self.test(view(case))
+        site = view(case)
+        if (holds := site.view.answers.get(self.text)) is None:
+            holds = site.view.answers[self.text] = self.test(site)
+        return holds
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -117,6 +117,8 @@ class CaseView:
         self._functions: dict[str, Site] = {}
         self._memory: dict[tuple[str, bool], Site] = {}
         self._of_kind: dict[str, tuple[Site, ...]] = {}
+        #: Conditions of the case that were asked for, by their text, and whether they hold.
+        self.answers: dict[str, bool] = {}
 
     @cached_property
     def types(self) -> dict[str, ResultType]:
@@ -348,12 +350,19 @@ def asked(i: model.BlockStart) -> model.Operand:
     return i.selector if isinstance(i, model.Switch) else i.count if isinstance(i, model.Loop) else i.condition
 
 
-_last: tuple[model.Case, CaseView] | None = None
+#: Views that are kept: of all cases of a block, which are drawn first, and whose conditions are asked again later.
+KEPT = 64
+
+_views: OrderedDict[int, CaseView] = OrderedDict()
 
 
 def view(case: model.Case) -> Site:
-    """The site of a case. That of the last one is kept: several conditions ask for it one after the other."""
-    global _last
-    if _last is None or _last[0] is not case:
-        _last = (case, CaseView(case))
-    return _last[1].root
+    """The site of a case. The sites of the last cases are kept, and what the last one's matrices hold."""
+    known = _views.get(id(case))
+    if known is None or known.case is not case:
+        known = _views[id(case)] = CaseView(case)
+        for older in [*_views.values()][-2:-1]:  # memory of large cases
+            older.__dict__.pop("expectation", None)
+        if len(_views) > KEPT:
+            _views.popitem(last=False)
+    return known.root

@@ -58,7 +58,8 @@ class _WithOutcomes(_Chunk, frozen=True, omit_defaults=True):
     """What became of examples.
 
     The fields count cases: `drawn` cases, `verdicts` of cases that ran, `unsupported` cases and what they lack, cases
-    `not_run` by reason, `repeated` cases, and cases of other shards (`elsewhere`). A quarantine leaves the numbers in
+    `not_run` by reason, `repeated` cases, and cases of other shards or of dear sizes, which
+    nobody asks for again (`elsewhere`). A quarantine leaves the numbers in
     `for_last` for last; those in `set_aside` took too long, and are finished at the end. `faults` are the generator's,
     by kind. `sets` other parameter sets of cases were judged. `not_passed` has by verdict the content hashes, 8 bytes
     each, of the cases that did not pass, known failures too.

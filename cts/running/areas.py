@@ -17,7 +17,7 @@ from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running.drawing import Draws, Fault, Faulty
 from cts.running.explore import avoided
-from cts.running.planning import Chunk
+from cts.running.planning import ANY_SIZE, Chunk, Sizes
 from cts.running.policy import FIRST_FINDING, Policy
 from cts.running.profiles import Profile
 from cts.running.results import check_command, of_area, of_cause, of_fault
@@ -82,16 +82,16 @@ class AreaRun:
         """The streams under which its examples are planned: one for each group of drivers that has cases."""
         return [group.stream for group in self._groups if group.nothing is None]
 
-    def examples(self, chunk: Chunk, slow: frozenset[str] = frozenset()) -> Examples | None:
+    def examples(self, chunk: Chunk, sizes: Sizes = ANY_SIZE) -> Examples | None:
         """The examples of a chunk, for the drivers on which the area goes on; None if there are none.
 
-        Cases of `slow` sizes are set aside.
+        Some `sizes` are set aside, or run rarely.
         """
         group = self._of_stream(chunk.stream)
         if not group.tally.goes_on:
             return None
         numbers = range(chunk.start, chunk.start + chunk.length)
-        return Examples(self.area, group.specs, numbers, tuple(group.tally.alive), slow=slow)
+        return Examples(self.area, group.specs, numbers, tuple(group.tally.alive), False, *sizes)
 
     def goes_on(self, stream: str) -> bool:
         """Whether examples of a stream are still asked for."""

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from cts.case.model import Case, MatrixShape, VectorShape, types_of
 from cts.judging.events import Event, ExamplesJudged, Result
+from cts.running.policy import WATCH
+from cts.running.slowest import SLOW
 
 #: Sizes that a report lists.
 LISTED = 10
@@ -27,6 +29,12 @@ CORPUS = "corpus"
 
 #: The part of a size's cases that are set aside for it to count as slow.
 MOSTLY = 0.5
+
+#: Cases of an area from which on a median says what its cases usually cost.
+ENOUGH = 10
+
+#: Seconds below which no case is dear: drawing another one takes about as long.
+CHEAP = 0.02
 
 
 class Size(NamedTuple):
@@ -107,6 +115,24 @@ class Times:
             for key, count in self.set_aside.items()
             if 1 < count >= MOSTLY * (count + len(self.seconds.get(key, ())))
         )
+
+    def rare(self) -> dict[str, int]:
+        """By size: of how many cases one is worth its time, if not each.
+
+        A size whose mean case costs so many times the median case of all sizes gets no more time than if its cases
+        cost as much as the median.
+        """
+        costs: dict[str, list[float]] = {}
+        for (*_, size), some in self.seconds.items():
+            costs.setdefault(size, []).extend(some)
+        for (*_, size), count in self.set_aside.items():
+            costs.setdefault(size, []).extend([2 * SLOW] * count)  # tried twice
+        every = [seconds for some in costs.values() for seconds in some]
+        if len(every) < ENOUGH:
+            return {}
+        usual = max(statistics.median(every), CHEAP)
+        times = {size: round(statistics.mean(some) / usual) for size, some in costs.items() if len(some) >= FEWEST}
+        return {size: min(count, WATCH) for size, count in times.items() if count > 1}
 
     def slowest(self) -> list[Compiled]:
         """The sizes of which a median case takes longest, SLOW_MEDIAN seconds at least."""

@@ -39,8 +39,8 @@ class Counts:
     `covered` is the number of the last example that is counted, and `ended` whether none after it is.
     """
 
-    #: Why an example is given to no driver: a case like it was, it is of another shard or too large for the profile, a
-    #: quarantine leaves it for last, or most cases of its size take long.
+    #: Why an example is given to no driver: a case like it was, it is of another shard, too large for the profile or
+    #: of a size of which few run, a quarantine leaves it for last, or most cases of its size take long.
     REPEATED, ELSEWHERE, FOR_LAST, SLOW = "repeated", "elsewhere", "for last", "slow"
 
     def __init__(self, driver: OpenDriver, area: str, start: int, *, last: bool) -> None:

@@ -20,6 +20,7 @@ from cts.device.capabilities import Capabilities
 from cts.findings.reduction.draws import simplest
 from cts.judging.judge import trouble
 from cts.plugins import registry
+from cts.running.policy import WATCH
 from cts.running.profiles import Profile
 
 T = TypeVar("T")
@@ -27,9 +28,8 @@ T = TypeVar("T")
 #: Faulty examples after which an area draws no more: a broken generator shows itself in the first few.
 MOST_FAULTS = 10
 
-#: How often an example that a known condition matches is drawn again, and one of how many such examples is kept all the
-#: same, to notice when its bug is fixed.
-TRIES, WATCH = 24, 20
+#: How often an example that a known condition matches is drawn again.
+TRIES = 24
 
 #: How many draws are tried to make a faulty example simpler: each takes milliseconds, as no driver runs it.
 TRIALS = 400

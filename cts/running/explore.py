@@ -35,9 +35,9 @@ from cts.judging.verdict import Verdict
 from cts.running.compiling import size_of
 from cts.running.counts import Counts
 from cts.running.deadline import patience
-from cts.running.drawing import WATCH, Draws, Fault, Undrawn, checked_expectation
+from cts.running.drawing import Draws, Fault, Undrawn, checked_expectation
 from cts.running.operand_sets import Given, judge_given, parameter_sets
-from cts.running.policy import FIRST_FINDING, Policy
+from cts.running.policy import FIRST_FINDING, WATCH, Policy
 from cts.running.profiles import Profile
 from cts.running.shrinking import NotReduced, Shrinker
 from cts.running.survey import ReportedFinding
@@ -82,19 +82,28 @@ class Explorer:
         self._reruns = reruns
         self._hashes: set[str] = set()
         self._slow: Set[str] = frozenset()
+        self._rare: Mapping[str, int] = {}
         #: The parameter sets of the example that they were drawn for last.
         self._given: tuple[int, Given | None] | None = None
 
     def judge(
-        self, numbers: Sequence[int], specs: Iterable[str], slow: Set[str] = frozenset(), *, last: bool = False
+        self,
+        numbers: Sequence[int],
+        specs: Iterable[str],
+        slow: Set[str] = frozenset(),
+        rare: Mapping[str, int] | None = None,
+        *,
+        last: bool = False,
     ) -> list[ExamplesJudged]:
         """The results of the examples of these numbers, in order, on the drivers of these specs.
+
+        Of cases of `rare` sizes one in so many runs, and the others are passed over.
 
         Cases that a quarantine leaves for last run only if asked for, and so do cases of `slow` sizes and those on
         which a driver works for longer than its patience. If a driver ends with its first finding, later examples are
         not counted; nor are examples that were not started for lack of time.
         """
-        wanted, self._slow = set(specs), slow
+        wanted, self._slow, self._rare = set(specs), slow, rare or {}
         counts = [Counts(d, self._area, numbers[0], last=last) for d in self._drivers if d.spec in wanted]
         restarts = [count.driver.restarts for count in counts]
         if self._policy.keep:
@@ -156,8 +165,13 @@ class Explorer:
         self._hashes.add(drawn.content_hash)
         if any(d.quarantine.last(drawn) for d in drivers):
             return Counts.FOR_LAST
+        if not self._slow and not self._rare:
+            return drawn
+        size = str(size_of(drawn))
+        if number % self._rare.get(size, 1):
+            return Counts.ELSEWHERE
         # Some are tried all the same: others of their size may be fast.
-        return Counts.SLOW if self._slow and number % WATCH and str(size_of(drawn)) in self._slow else drawn
+        return Counts.SLOW if number % WATCH and size in self._slow else drawn
 
     def _judged(self, driver: OpenDriver, case: Case, attempt: Attempt) -> None:
         self._emit(judged_event(driver, self._area, case, attempt))

@@ -139,7 +139,7 @@ class Exploration:
             if self._may_finish() and (slow := self._next_slow()) is not None:
                 return slow
             while (chunk := self._planner.next()) is not None:
-                examples = self._of_stream[chunk.stream].examples(chunk, self._planner.slow(chunk))
+                examples = self._of_stream[chunk.stream].examples(chunk, self._planner.sizes(chunk))
                 if examples is not None:
                     return examples
             for run in self._runs.values():

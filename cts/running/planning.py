@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cts.judging.events import ExamplesJudged
 from cts.running.compiling import Times
 from cts.running.policy import FEWEST
 
-#: Chunks of each of the first rounds: two for each of sixteen processes. Round number.
-ROUND = 32
+#: Chunks of each of the first rounds: what is learnt of the first four soon matters, and sixteen processes still have
+#: something to do while one chunk takes long. Round number.
+ROUND = 24
 
 #: Rounds grow to so many times that: later, what is new changes slowly, and more processes may wait for answers.
 GROWTH = 8
@@ -26,7 +27,11 @@ PLANNING_LAG = 4
 
 #: Seconds of a chunk of a device that says how long it takes: a chunk of slow cases is short, so that it delays no
 #: plan.
-CHUNK_SECONDS = 3.0
+CHUNK_SECONDS = 1.5
+
+#: What another program is worth of a new feature. Once most features have been seen, their chances say little, and
+#: what counts is how many programs a second there are. Round number.
+PROGRAM = 0.05
 
 #: The most chunks of usual size that a chunk of fast cases is as long as. Round number.
 LONGEST = 4
@@ -90,10 +95,10 @@ class Planner:
             if not self._plan():
                 return None
 
-    def slow(self, chunk: Chunk) -> frozenset[str]:
-        """The sizes that were known to be slow when a chunk that `next` returned was planned."""
+    def sizes(self, chunk: Chunk) -> Sizes:
+        """What was known of sizes when a chunk that `next` returned was planned."""
         before = self._round_of[chunk] - PLANNING_LAG
-        return self._after[before].slow[chunk.stream] if self._by_novelty and before >= 0 else frozenset()
+        return self._after[before].sizes[chunk.stream] if self._by_novelty and before >= 0 else ANY_SIZE
 
     def done(self, stream: str, start: int, count: int, judged: ExamplesJudged | None = None) -> None:
         """Note that examples are done, with their results if known."""
@@ -134,8 +139,12 @@ class Planner:
                     self._estimates[chunk.stream].add(judged)
                     self._times[chunk.stream](judged)
             known = {stream: (one.chance, one.cost) for stream, one in self._estimates.items()}
-            slow = {stream: times.slow() for stream, times in self._times.items()}
-            self._after.append(_Known(known, slow))
+            self._after.append(_Known(known, {stream: self._sizes(stream) for stream in self._streams}))
+
+    def _sizes(self, stream: str) -> Sizes:
+        """Which sizes take long. Nothing is passed over if a number of cases is asked for: all of them would run."""
+        times, endless = self._times[stream], self._each == self.budget_left == float("inf")
+        return Sizes(times.slow(), times.rare() if endless and self._estimates[stream].is_timed else {})
 
     def _answers(self, chunk: Chunk) -> Iterator[ExamplesJudged]:
         start = chunk.start
@@ -198,11 +207,21 @@ class Planner:
         return min(later, default=float("inf")) - start
 
 
+class Sizes(NamedTuple):
+    """Slow sizes, whose cases are set aside at once; and dear sizes, with N if one in N of their cases runs."""
+
+    slow: frozenset[str]
+    rare: Mapping[str, int]
+
+
+ANY_SIZE = Sizes(frozenset(), {})
+
+
 class _Known(NamedTuple):
-    """What is known of each stream after a round: the chance of something new, seconds of a case, and slow sizes."""
+    """What is known of each stream after a round: the chance of something new, seconds of a case, and its sizes."""
 
     streams: dict[str, tuple[float, float | None]]
-    slow: dict[str, frozenset[str]]
+    sizes: dict[str, Sizes]
 
 
 class NoveltyEstimate:
@@ -250,17 +269,19 @@ class Share(NamedTuple):
 def shared(known: Sequence[tuple[float, float | None]], size: int) -> list[Share]:
     """Shares of streams, of which the chance of something new and the seconds of a case are known.
 
-    Each gets time by its news per second. If the seconds are not known of all, each case costs the same.
+    Each gets time by its news per second, to which each case adds PROGRAM. If the seconds are not known of all, each
+    case costs the same.
 
     >>> shared([(0.4, None), (0.2, None)], 25)
     [Share(weight=0.625, length=25), Share(weight=0.375, length=25)]
-    >>> shared([(0.4, 0.5), (0.2, 0.125)], 25)
-    [Share(weight=0.125, length=6), Share(weight=0.20833333333333334, length=24)]
+    >>> [(round(weight, 3), length) for weight, length in shared([(0.35, 0.25), (0.15, 0.125)], 25)]
+    [(0.333, 6), (0.333, 12)]
     """
     timed = all(cost is not None for _, cost in known)
     costs = [max(cost, 1e-3) if timed and cost is not None else 1.0 for _, cost in known]
     lengths = [min(max(round(CHUNK_SECONDS / cost), FEWEST), LONGEST * size) if timed else size for cost in costs]
-    rates = [chance / cost for (chance, _), cost in zip(known, costs, strict=True)]
+    worth = PROGRAM if timed else 0.0
+    rates = [(chance + worth) / cost for (chance, _), cost in zip(known, costs, strict=True)]
     total = sum(rates)
     times = [ALIKE / len(known) + (1 - ALIKE) * rate / total if total else 1.0 for rate in rates]
     if not timed:

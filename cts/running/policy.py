@@ -7,6 +7,10 @@ from dataclasses import dataclass
 #: The fewest and the most examples that a process gets at a time, and how often each of several processes gets some.
 FEWEST, MOST, SHARES = 5, 25, 4
 
+#: One of how many cases runs all the same that a known condition or their size speaks against: to notice when a bug is
+#: fixed, or when such cases are no longer slow.
+WATCH = 20
+
 
 @dataclass(frozen=True)
 class Policy:

@@ -10,12 +10,13 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from cts.base.child_process import crash, killed_from_outside
 from cts.base.deadline import NO_DEADLINE, Deadline
@@ -31,7 +32,10 @@ from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver
 from cts.running.policy import Policy
 from cts.running.profiles import Profile
-from cts.running.tasks import NAMED, Answer, Task, TaskRunner, described_task, not_done, unanswered
+from cts.running.tasks import NAMED, Answer, Task, TaskRunner, described_task, not_done, takes_long, unanswered
+
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkServerContext, SpawnContext
 
 #: Tasks that are given out before the answer of the first of them has been used: two for each of about thirty
 #: processes, so that one slow task stops no process. It bounds the answers that wait in memory.
@@ -202,9 +206,10 @@ class Processes:
                 continue
             if len(self._processes) < self.size and all(one.numbers for one in self._processes):
                 self._processes.append(self._begin())
-            idlest = min(self._processes, key=lambda one: len(one.numbers))
-            if len(idlest.numbers) == QUEUED:
+            free = [one for one in self._processes if len(one.numbers) < QUEUED and not _is_long(one.numbers, given)]
+            if not free:
                 return
+            idlest = min(free, key=lambda one: len(one.numbers))
             number = ready.popleft()
             idlest.numbers.append(number)
             # Its death shows in missing answers.
@@ -299,26 +304,30 @@ class Processes:
             spec: replace(self._config.states.get(spec, NO_RESUME_STATE), died=dict(died))
             for spec, died in self._died.items()
         }
-        context = multiprocessing.get_context("spawn")
+        context = _context()
         ours, theirs = context.Pipe()
         used = Counter(other.device for other in self._processes)
         device = min(self._devices, key=lambda device: used[device])
         config = replace(self._config, states=states, device=device)
-        process = context.Process(target=_serve, args=(theirs, config), daemon=True)
-        with _environment({IN_PROCESSES: str(self.size)}):
-            process.start()
+        environment = {IN_PROCESSES: str(self.size), **os.environ}
+        process = context.Process(target=_serve, args=(theirs, config, environment), daemon=True)
+        process.start()
         theirs.close()
         return _Process(process, ours, device)
 
 
-@contextlib.contextmanager
-def _environment(defaults: Mapping[str, str]) -> Iterator[None]:
-    """Within, environment variables that are not set have these values, for processes that are started."""
-    missing = {name: value for name, value in defaults.items() if name not in os.environ}
-    os.environ.update(missing)
-    yield
-    for name in missing:
-        del os.environ[name]
+def _is_long(numbers: Iterable[int], given: Mapping[int, _Given]) -> bool:
+    """Whether one of these tasks may take so long that a plan would wait for what is behind it."""
+    return any(number in given and takes_long(given[number].task) for number in numbers)
+
+
+def _context() -> SpawnContext | ForkServerContext:
+    """How processes start: on Linux forked from a server that has imported all that they need, else by themselves."""
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["cts.running.preloaded"])
+    return context
 
 
 class WorkerProcess:
@@ -361,8 +370,10 @@ class WorkerProcess:
             self._events.append(event)
 
 
-def _serve(connection: Connection, config: ProcessConfig) -> None:
+def _serve(connection: Connection, config: ProcessConfig, environment: Mapping[str, str]) -> None:
     """Carry out tasks until there are no more. Runs in a process of its own, which Ctrl-C does not concern."""
+    os.environ.clear()  # that of the server is of the first run
+    os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     worker = None
     try:

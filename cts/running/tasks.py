@@ -6,7 +6,7 @@ workers of a Dask scheduler (`cts.running.on_dask`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -48,7 +48,8 @@ class Cases:
 class Examples:
     """Examples of an area by number, for a group of drivers with equal capabilities, run on `specs` of it.
 
-    Cases of `slow` sizes are set aside, without being run; with `last` no case is.
+    Cases of `slow` sizes are set aside, without being run; with `last` no case is. Of `rare` sizes one case in so many
+    runs.
     """
 
     area: str
@@ -57,6 +58,7 @@ class Examples:
     specs: tuple[str, ...]
     last: bool = False
     slow: frozenset[str] = frozenset()
+    rare: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +133,11 @@ class Executor(Protocol):
         Raises BadInput or HarnessTrouble if no process can carry out tasks.
         """
         ...
+
+
+def takes_long(task: Task) -> bool:
+    """Whether a task may take tens of seconds: no other one waits behind it."""
+    return isinstance(task, Reduction | FindCauses) or (isinstance(task, Examples | Cases) and task.last)
 
 
 def described_task(task: Task) -> str:
@@ -218,7 +225,7 @@ class TaskRunner:
         match task:
             case Examples():
                 explorer = self._explorer(task.area, task.group)
-                return Answer(judged=explorer.judge(task.numbers, task.specs, task.slow, last=task.last))
+                return Answer(judged=explorer.judge(task.numbers, task.specs, task.slow, task.rare, last=task.last))
             case Reduction():
                 explorer = self._explorer(task.area, task.group)
                 return Answer(found=explorer.reduced(task.spec, task.kept, task.seconds, task.found))

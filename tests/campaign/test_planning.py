@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from cts.judging.events import ExamplesJudged
-from cts.running.planning import CHUNK_SECONDS, GROWTH, LONGEST, PLANNING_LAG, ROUND, Chunk, Planner, shared
+from cts.running.planning import CHUNK_SECONDS, GROWTH, LONGEST, PLANNING_LAG, PROGRAM, ROUND, Chunk, Planner, shared
 from cts.running.policy import FEWEST
 
 AREAS = ("cheap", "dear", "barren")
@@ -54,8 +54,10 @@ def test_time_goes_by_news_per_second() -> None:
     assert time["cheap"] > 6 * time["dear"] and time["cheap"] > 6 * time["barren"]
     assert min(time.values()) > 0.05 * time.total()
     for chunk in chunks:
-        assert chunk.length == {"cheap": LONGEST * 25, "dear": FEWEST, "barren": LONGEST * 25}[chunk.stream]
-        assert COSTS[chunk.stream] * chunk.length <= CHUNK_SECONDS
+        cheap = round(CHUNK_SECONDS / COSTS["cheap"])
+        assert FEWEST < cheap <= LONGEST * 25
+        assert chunk.length == {"cheap": cheap, "dear": FEWEST, "barren": cheap}[chunk.stream]
+        assert COSTS[chunk.stream] * chunk.length <= max(CHUNK_SECONDS, COSTS[chunk.stream] * FEWEST)
 
 
 def test_a_device_that_says_nothing_of_its_time_has_cases_of_one_cost() -> None:
@@ -72,12 +74,18 @@ def test_what_another_area_has_shown_is_no_news() -> None:
     assert max(counts.values()) - min(counts.values()) <= 1
 
 
-def test_without_news_time_is_shared_equally() -> None:
-    shares = shared([(0.0, 0.1), (0.0, 0.3)], 25)
-    assert [round(share.weight * share.length * cost, 6) for share, cost in zip(shares, (0.1, 0.3), strict=True)] == [
-        1,
-        1,
-    ]
+def test_without_news_the_number_of_programs_counts() -> None:
+    """A quarter of the time is shared equally, and the rest by what a case costs."""
+    costs = 0.1, 0.3
+    shares = shared([(0.0, cost) for cost in costs], 25)
+    times = [round(share.weight * share.length * cost, 6) for share, cost in zip(shares, costs, strict=True)]
+    assert times == [0.125 + 0.75 * 0.75, 0.125 + 0.75 * 0.25]
+
+
+def test_a_program_is_worth_a_part_of_a_feature() -> None:
+    """News count for more: an area with as much news as all others' programs gets twice their time."""
+    barren, fruitful = shared([(0.0, 0.1), (PROGRAM, 0.1)], 25)
+    assert round((fruitful.weight - 0.125 / 1.5) / (barren.weight - 0.125 / 1.5), 3) == 2
 
 
 def test_rounds_grow_to_a_limit() -> None:

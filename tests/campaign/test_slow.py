@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from cts.base.deadline import NO_DEADLINE, TIME_IS_UP, Deadline
@@ -15,12 +16,12 @@ from cts.judging.events import Event, ExamplesJudged, Result
 from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running.areas import AreaRun, Ran
-from cts.running.compiling import size_of, slower, times_of
+from cts.running.compiling import CHEAP, ENOUGH, size_of, slower, times_of
 from cts.running.counts import structure
 from cts.running.deadline import SET_ASIDE, patience
 from cts.running.exploring import Exploration
 from cts.running.opening import open_driver
-from cts.running.policy import FIRST_FINDING, Policy
+from cts.running.policy import FIRST_FINDING, WATCH, Policy
 from cts.running.profiles import profile
 from cts.running.slowest import SLOW
 from cts.running.tally import tally_of
@@ -128,6 +129,52 @@ def test_cases_like_slow_ones_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> 
     once = [patiences for patiences in tried.values() if patiences == [None]]
     assert len(tried) > len(once) > len(tried) / 2, (len(once), len(tried))
     assert sum(one.count for one in campaign.judged if not one.last) == 300
+
+
+def large_is_dear(case: Case) -> float:
+    return 1.0 if size_of(case).elements >= 4096 else 0.1
+
+
+def dear_and_cheap(policy: Policy, seconds: float) -> tuple[Campaign, int, int]:
+    """A campaign of one area that ends with its time or its cases, and how many dear and cheap cases it judged."""
+    campaign = Campaign(policy, 0, areas=("reductions",), seconds=large_is_dear)
+    settings = replace(profile("default", seed=3), max_examples=0, reduce_seconds=0)
+    limit = Until(campaign.clock, seconds)
+    campaign.exploration = Exploration(
+        campaign.runs, settings, policy, 5, 4, campaign._ended, limit, clock=campaign.clock  # type: ignore[arg-type]
+    )  # fmt: skip
+    campaign.run()
+    dear = sum(seconds == 1.0 for _, seconds, _ in campaign.driver.runs)
+    return campaign, dear, len(campaign.driver.runs) - dear
+
+
+def test_of_dear_sizes_few_cases_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They get no more time than cheap ones as often; with a number of cases to judge, all of them run."""
+    monkeypatch.setattr("cts.running.planning.ROUND", 4)
+    monkeypatch.setattr("cts.running.planning.PLANNING_LAG", 2)
+    policy = Policy(keep=3, by_novelty=True, chunk=5)
+    every, dear, cheap = dear_and_cheap(replace(policy, budget=120), float("inf"))
+    assert 0.1 < dear / (dear + cheap) < 0.4
+    assert not any(one.elsewhere for one in every.judged)
+    some, few, many = dear_and_cheap(policy, 25.0)
+    drawn = sum(one.drawn for one in some.judged)
+    passed_over = sum(one.elsewhere for one in some.judged)
+    assert passed_over > 0.1 * drawn and few > 5
+    # Before anything is known of sizes, they run like others.
+    assert few / (few + many) < 0.5 * dear / (dear + cheap)
+    results = [result for ran in some.ran.values() for result in ran.results]
+    assert not any(why.endswith(SET_ASIDE) for result in results for why in result.not_run)
+
+
+def test_sizes_are_rare_by_what_their_cases_cost() -> None:
+    cheap, dear, slow = "4 instructions, 16 elements", "8 instructions, 64 elements", "8 instructions, 256 elements"
+    times = {cheap: (0.1,) * ENOUGH, dear: (0.1, 0.2, 0.6)}
+    judged = ExamplesJudged("d", "a", 1, 30, times=times, slow={slow: 3}, timed=True)
+    assert times_of([judged]).rare() == {dear: 3, slow: WATCH}
+    assert times_of([msgspec.structs.replace(judged, times={cheap: (0.1,) * 3})]).rare() == {}
+    # Below the cost of drawing another one, no size is dear.
+    quick = {cheap: (CHEAP / 100,) * ENOUGH, dear: (CHEAP, CHEAP, CHEAP)}
+    assert times_of([msgspec.structs.replace(judged, times=quick, slow={})]).rare() == {}
 
 
 def test_a_finding_in_a_slow_case_is_found() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from cts.case.model import Case, SpecNumber, case_dynamic_operands, dynamic_word
 from cts.case.model.sweep import Sweep
 from cts.features import Condition, parse
 from cts.features.sets import of_sets
+from cts.features.sites import KEPT, view
+from cts.reference import Reference
 from cts.running import corpus
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -453,6 +456,28 @@ def test_a_condition_holds_for_a_case_and_not_for_its_neighbour(name: str, case:
     holds = CONDITIONS[name]
     assert holds(loads_case(text))
     assert not holds(loads_case(text.replace(old, new)))
+
+
+def test_what_a_case_was_asked_is_known_while_others_of_its_block_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Case] = []
+    dependences = Reference.dependences
+
+    def counted(oracle: Reference, case: Case) -> Any:
+        asked.append(case)
+        return dependences(oracle, case)
+
+    monkeypatch.setattr(Reference, "dependences", counted)
+    loads = parse("some(MatrixLoadTensor, size(written_by) > 0)")
+    values = parse("some(Value, has == zero)")
+    text = corpus.find_one("tensor_addressing.clamp.edge_low_load").path.read_text(encoding="utf-8")
+    cases = [loads_case(text) for _ in range(KEPT)]
+    answers = [(loads(case), values(case)) for case in cases]
+    assert len(asked) == KEPT
+    assert [(loads(case), values(case)) for case in cases] == answers and len(asked) == KEPT
+    # What matrices hold is kept of one case alone: it may be much.
+    assert sum("expectation" in view(case).view.__dict__ for case in cases) == 1
+    loads(loads_case(text))
+    assert loads(cases[0]) == answers[0][0] and len(asked) == KEPT + 2
 
 
 #: Numbers that conditions may tell apart.

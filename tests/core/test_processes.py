@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +18,7 @@ from cts.base.deadline import Deadline
 from cts.base.errors import BadInput, HarnessTrouble
 from cts.base.heartbeat import heartbeat
 from cts.judging.events import Event, Result, Trouble, encode
+from cts.judging.known.baseline import NO_BASELINE
 from cts.judging.known.quarantine import Quarantine, loads_rules
 from cts.judging.verdict import Verdict
 from cts.running import corpus
@@ -28,7 +30,7 @@ from cts.running.processes import ProcessConfig, Processes
 from cts.running.profiles import Profile
 from cts.running.runner import run
 from cts.running.store import load
-from cts.running.tasks import Cases, Task
+from cts.running.tasks import Answer, Cases, Examples, Task
 
 PROFILE = Profile("default", 40, 2)
 NAMES = tuple(corpus.find_one(f"tensor_addressing.clamp.{name}_low_load") for name in ("edge", "repeat", "mirrored"))
@@ -146,6 +148,32 @@ class Frozen(Processes):
         assert begun.process.pid is not None
         os.kill(begun.process.pid, signal.SIGSTOP)
         return begun
+
+
+class Told:
+    """A connection that notes the numbers of the tasks that it was sent."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+
+    def send(self, message: tuple[int, Task]) -> None:
+        self.numbers.append(message[0])
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_no_task_waits_behind_one_that_may_take_long(last: bool) -> None:
+    """A plan waits for the answers of all short ones."""
+    short = Examples("reductions", ("interpreter",), range(1, 6), ("interpreter",))
+    long = Examples("reductions", ("interpreter",), range(9, 10), ("interpreter",), last=last)
+    executor = Processes(2, ProcessConfig((), PROFILE, FIRST_FINDING, Quarantine(), NO_BASELINE, 0, {}))
+    executor._processes = [processes_module._Process(None, Told(), "") for _ in range(2)]  # type: ignore[arg-type]
+    given = {number: processes_module._Given(task) for number, task in enumerate([long, short, short, short])}
+    ready, answers = deque(given), dict[int, Answer]()
+    executor._give(ready, given, answers, lambda task: False)
+    assert sorted(process.connection.numbers for process in executor._processes) == (  # type: ignore[attr-defined]
+        [[0], [1, 2]] if last else [[0, 2], [1, 3]]
+    )
+    assert list(ready) == ([3] if last else []) and not answers
 
 
 def test_a_process_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cts.base.errors import BadInput, HarnessTrouble
+from cts.device.driver import IN_PROCESSES
 from cts.device.driver_options import parse
 from cts.drivers.vulkan import package
 from cts.drivers.vulkan.options import Options
@@ -105,6 +106,18 @@ def test_wrong_options(options: dict[str, str], words: str) -> None:
     with pytest.raises(BadInput) as caught:
         parse(Options, options, "vulkan")
     assert words in caught.value.remedy
+
+
+@pytest.mark.parametrize(("processes", "threads"), [("", 8), ("1", 8), ("4", 4), ("16", 2), ("30", 2)])
+def test_the_processes_of_a_run_share_the_processors(
+    processes: str, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 16)
+    monkeypatch.delenv(IN_PROCESSES, raising=False)
+    if processes:
+        monkeypatch.setenv(IN_PROCESSES, processes)
+    assert parse(Options, {}, "vulkan").threads_of_worker == threads
+    assert parse(Options, {"threads": "3"}, "vulkan").threads_of_worker == 3
 
 
 def test_right_options() -> None:
