@@ -33,7 +33,7 @@ def zero_of(value: Value) -> Value:
 
 def _for(results: list[model.ComponentType], of_workgroup: int, deed: Deed) -> Deed:
     """A transform with the type of the result in the place of the word for it, or for 0 a workgroup's instances."""
-    if deed == ("first_of_each", (0,)):
+    if deed.name == "first_of_each" and deed.arguments == (0,):
         return Deed(deed.name, (of_workgroup,))
     return Deed(deed.name, (results[0].value,)) if deed.arguments == (RESULT,) and results else deed
 

@@ -92,7 +92,7 @@ def _possible(source: Microscaling, value: Value) -> tuple[tuple[F64, F64], Mask
     """Bounds of what patterns may be that are not exact, and which of them may be NaN. Only scales are in order."""
     low, high = value.interval
     if source is not Microscaling.float8_e8m0:
-        every = numbers(source, np.arange(1 << source.width))
+        every = numbers(source, np.arange(1 << source.width, dtype=np.uint16))
         return (np.full(low.shape, every.min()), np.full(low.shape, every.max())), np.zeros(low.shape, bool)
     whatever = value.flags & Freedom.ANY != 0
     ends = (np.where(whatever, end, np.minimum(bound, 254)) for end, bound in ((0, low), (254, high)))

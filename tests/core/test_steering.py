@@ -13,9 +13,10 @@ from cts.judging.judge import OpenDriver
 from cts.judging.known import baseline
 from cts.judging.known.quarantine import loads_rules
 from cts.plugins import registry
-from cts.running.drawing import WATCH, Draws, Undrawn
+from cts.running.drawing import Draws, Undrawn
 from cts.running.explore import avoided
 from cts.running.opening import open_driver
+from cts.running.policy import WATCH
 from cts.running.profiles import Profile
 from cts.running.store import load
 from tests.cli.command_line import Cts
