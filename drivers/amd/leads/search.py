@@ -1,0 +1,183 @@
+"""The search for the first instruction whose results, taken from right code, make memory right."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+from cts.drivers.amd.leads.tracing import MASK, SCC, Forced, Result, Traced
+from cts.drivers.amd.leads.values import Operand, Trace, differing, likeness, paired, part, same, with_part
+from cts.drivers.amd.wave import VECTOR, Wave, unpacked
+from cts.drivers.machine.problems import Problem
+
+
+class Ran(NamedTuple):
+    """A run: what was kept of it, whether all memory is right, and what ended it if anything did."""
+
+    dispatch: Traced
+    right: bool
+    problem: Problem | None = None
+
+
+#: Runs the code that is wrong, with something forced; whether to keep its results.
+Try: TypeAlias = Callable[[Forced, bool], Ran]
+
+#: Counterparts that are tried for an instruction, and steps back from one that was found.
+TRIED, STEPS = 16, 60
+
+
+class Cut(NamedTuple):
+    """An instruction, and one of right code: with the results of that one memory is right."""
+
+    pc: int
+    other: int
+
+
+@dataclass
+class Search:
+    """A search that ends at a time (time.monotonic). `bad` is the run that is wrong, `good` one of right code."""
+
+    run: Try
+    bad: Trace
+    good: Trace
+    deadline: float
+    runs: int = 0
+
+    def is_right(self, forced: Forced) -> bool:
+        """Whether memory is right if something is forced; no if the time is over."""
+        if time.monotonic() > self.deadline:
+            return False
+        self.runs += 1
+        return self.run(forced, False).right
+
+    @cached_property
+    def unknown(self) -> dict[int, int]:
+        """Instructions with results that the right code does not have, and the number of the first such result."""
+        return self.bad.unknown_to(self.good)
+
+    @cached_property
+    def lost(self) -> dict[int, int]:
+        """The same of the right code."""
+        return self.good.unknown_to(self.bad)
+
+    def counterparts(self, pc: int) -> list[int]:
+        """Instructions of the right code with results that are lost, those most like an instruction first."""
+        alike = [(like, o) for o in self.lost if (like := likeness(self.bad, self.good, pc, o)) is not None]
+        return [other for _, other in sorted(alike, key=lambda one: (-one[0], self.lost[one[1]]))]
+
+    def cut(self, before: int | None = None) -> Cut | None:
+        """The first instruction of which one in the right code has the right results; of the first results alone."""
+        for pc in sorted(self.unknown, key=self.unknown.__getitem__):
+            if before is not None and self.unknown[pc] >= before:
+                break
+            for other in self.counterparts(pc)[:TRIED]:
+                if self.is_right(self.as_in(pc, other)):
+                    return Cut(pc, other)
+        return None
+
+    def as_in(self, pc: int, other: int, *, own_half: bool = True) -> Forced:
+        """An instruction that leaves what one of the right code leaves; in that one's half of a register if asked."""
+        right, its = self.good.of[other], self.good.half(other)
+        half = self.bad.half(pc) if own_half else its
+        mine = next(iter(self.bad.of[pc].values()))
+        if mine.stored:
+            return Forced(stores={pc: lambda wave, turn: r.stored if (r := right.get((wave, turn))) else None})
+        pairs = paired(mine, next(iter(right.values()))) or []
+
+        def after(w: Wave, turn: int, mask: int) -> None:
+            r = right.get((w.number, turn))
+            if r is None:
+                return
+            lanes = unpacked(mask, w.lanes)
+            for register, source in pairs:
+                value = r.values.get(source)
+                if value is None:
+                    continue
+                if register == SCC:
+                    w.scc = int(value)
+                elif isinstance(value, int):
+                    w.s[register] = value
+                else:
+                    row = w.v[register - VECTOR]
+                    row[lanes] = with_part(row, half, part(value, its))[lanes]
+            w.refresh()
+            if MASK in r.values:
+                w.set_exec(int(r.values[MASK]))
+
+        return Forced(after={pc: after})
+
+    def origin(self, cut: Cut) -> Cut | None:
+        """The first cut on the way from a cut back through operands that differ; None if operands of it still differ."""
+        queue, seen, left = deque([cut]), {cut}, STEPS
+        while queue and left:
+            for deeper in self._behind(queue.popleft()):
+                if deeper in seen or not left:
+                    continue
+                seen.add(deeper)
+                left -= 1
+                if self.is_cut(deeper):
+                    cut, left = deeper, STEPS
+                    queue = deque([deeper])
+                    break
+                queue.append(deeper)
+        pair = self.first_pair(cut)
+        alike = self.bad.instruction(cut.pc).mnemonic == self.good.instruction(cut.other).mnemonic
+        return None if alike and pair is not None and self._is_spoilt(*pair) else cut
+
+    def _is_spoilt(self, mine: Result, theirs: Result) -> bool:
+        """Whether an instruction read, where it should have read another value, one that the right code does not have."""
+        read = [
+            d for o in self.differing(mine, theirs)[0] for d in self.bad.writers(mine.wave, o.register, mine.issued)
+        ]
+        return not all(self.bad.is_known(d, self.good) for d in read)
+
+    def is_cut(self, cut: Cut) -> bool:
+        """Whether memory is right with the results of the right code's instruction."""
+        if paired(next(iter(self.bad.of[cut.pc].values())), next(iter(self.good.of[cut.other].values()))) is None:
+            return False
+        return self.is_right(self.as_in(*cut)) or (
+            self.bad.half(cut.pc) != self.good.half(cut.other) and self.is_right(self.as_in(*cut, own_half=False))
+        )
+
+    def _behind(self, cut: Cut) -> Iterator[Cut]:
+        """The instructions that wrote the operands of a cut that differ, with those that wrote the right ones."""
+        pair = self.first_pair(cut)
+        if pair is None:
+            return
+        mine, theirs = pair
+        wrong, right = self.differing(mine, theirs)
+        mine_of = [d for o in wrong for d in self.bad.writers(mine.wave, o.register, mine.issued)]
+        theirs_of = [d for o in right for d in self.good.writers(theirs.wave, o.register, theirs.issued)]
+        pairs = [Cut(d.pc, e.pc) for d in mine_of for e in theirs_of if paired(d, e) is not None]
+        yield from sorted(dict.fromkeys(pairs), key=lambda c: -(likeness(self.bad, self.good, *c) or 0))
+
+    def first_pair(self, cut: Cut) -> tuple[Result, Result] | None:
+        """The first result of an instruction that differs from that of its counterpart, and that one."""
+        theirs = self.good.of[cut.other]
+        halves = self.bad.half(cut.pc), self.good.half(cut.other)
+        for place, r in self.bad.of[cut.pc].items():
+            t = theirs.get(place)
+            if t is None:
+                continue
+            mask = r.mask & t.mask
+            if (
+                r.mask != t.mask
+                or written(r) != written(t)
+                or not all(same(r.values[m], t.values[n], mask, halves) for m, n in paired(r, t) or [])
+                or r.values.get(MASK) != t.values.get(MASK)
+            ):
+                return r, t
+        return None
+
+    def differing(self, mine: Result, theirs: Result) -> tuple[list[Operand], list[Operand]]:
+        """Registers that one of two instructions read whose values the other did not read; of each."""
+        return differing(self.bad.read(mine), self.good.read(theirs), mine.mask & theirs.mask)
+
+
+def written(r: Result) -> list[tuple[bytes, bytes]]:
+    """The addresses and bytes that an instruction stored."""
+    return [(s.addresses.tobytes(), s.data.tobytes()) for s in r.stored]
