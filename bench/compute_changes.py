@@ -9,8 +9,9 @@ looked for no more then. Cases that the driver cannot run, or that fail anyway, 
 than all are found.
 
 With `--leads N` a change is looked for until N cases find it, and the driver's lead of each such failure (`cts explain`
-prints it) is judged. A lead that says one to four lines *names* the line if it is among them, and is *near* if it is
-among five to twelve; it *misleads* if it is not among them. Exit status 1 also if one misleads, or too few name the line.
+prints it) is judged. A lead of one to four lines *names* the line if it is among them; it is *near* if something is
+said to be missing among lines, 24 at most, and the line is one of these; otherwise it *misleads*. Exit status 1 also if
+one misleads, or too few name the line.
 """
 
 from __future__ import annotations
@@ -141,17 +142,18 @@ class Changing(Executor):
         return super().execute(run, made, make)
 
 
-#: Lines that a lead may say to name one, and to be near it; the share of leads that must name the line.
-NAMED, NEAR, SHARE = 4, 12, 0.8
+#: Lines that a lead may say to name one, or to be near it; the share of leads that must name the line.
+NAMED, NEAR, SHARE = 4, 24, 0.8
 
 
 def judged_lead(lead: Lead | None, line: int) -> str:
     """Whether a lead names the line that was changed."""
     if lead is None:
         return "says nothing"
-    if line not in lead.lines or len(lead.lines) > NEAR:
-        return "misleads"
-    return "names the line" if len(lead.lines) <= NAMED else "is near"
+    if line in lead.lines and len(lead.lines) <= NAMED:
+        return "names the line"
+    first, last = lead.between or (0, -1)
+    return "is near" if first <= line <= last < first + NEAR else "misleads"
 
 
 def lead_of(opened: OpenDriver, changing: Changing, case: Case, expectation: Expectation) -> tuple[str, Lead | None]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence, Set
+from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
-from cts.drivers.amd.leads.tracing import Entry, Result
+from cts.drivers.amd.leads.tracing import MASK, Entry, Force, Forced, Result
 from cts.drivers.amd.leads.values import Trace
+from cts.drivers.amd.wave import Wave
 
 
 class Parting(NamedTuple):
@@ -21,9 +25,8 @@ class Parting(NamedTuple):
     before: tuple[Entry, Entry]
 
 
-def parting(bad: Sequence[Entry], good: Sequence[Entry]) -> Parting | None:
-    """The first parting of the waves of two runs; None if all go the same way."""
-    labels = {e.label for e in bad} & {e.label for e in good}
+def parting(bad: Sequence[Entry], good: Sequence[Entry], labels: Set[str]) -> Parting | None:
+    """The first parting of the waves of two runs at blocks that both codes have; None if all go the same way."""
     found = []
     for wave in sorted({e.wave for e in bad}):
         mine = [e for e in bad if e.wave == wave and e.label in labels]
@@ -48,12 +51,57 @@ def within(trace: Trace, start: Entry, block: str) -> list[Result]:
     return found
 
 
+def with_masks(trace: Trace, good: Sequence[Entry], place: int | None) -> Forced:
+    """Every block with the lanes with which the right code leaves it: behind what sets lanes, and at its end.
+
+    Also at a place where something may be missing that sets lanes.
+    """
+    leaves: dict[tuple[int, str, int], int] = {}
+    visits: Counter[tuple[int, str]] = Counter()
+    for wave in {e.wave for e in good}:
+        mine = [e for e in good if e.wave == wave]
+        for e, following in pairwise(mine):
+            leaves[wave, e.label, visits[wave, e.label]] = following.mask
+            visits[wave, e.label] += 1
+    entered: Counter[tuple[int, str]] = Counter()
+
+    def enter(w: Wave, label: str) -> None:
+        entered[w.number, label] += 1
+
+    def force(w: Wave, label: str) -> None:
+        mask = leaves.get((w.number, label, entered[w.number, label] - 1))
+        if mask is not None:
+            w.set_exec(mask)
+
+    starts = trace.program.listing.starts
+    setters = {r.pc for r in trace.results if MASK in r.values}
+    ends = {n - 1 for n in starts if n} | {branch for label in starts.values() if (branch := leaving(trace, label))}
+    before: dict[int, Force] = {}
+    ends |= set() if place is None else {place}
+    for pc in {*starts, *ends}:
+        label = trace.blocks[pc]
+
+        def at(w: Wave, turn: int, mask: int, pc: int = pc, label: str = label) -> None:
+            if pc in starts:
+                enter(w, label)
+            if pc in ends:
+                force(w, label)
+
+        before[pc] = at
+    behind = {pc: partial(_behind, force=force, label=trace.blocks[pc]) for pc in setters}
+    return Forced(before=before, behind=behind)
+
+
+def _behind(w: Wave, turn: int, mask: int, force: Callable[[Wave, str], None], label: str) -> None:
+    force(w, label)
+
+
 def setting(results: Sequence[Result], what: int) -> Result | None:
     """The last one that sets the mask of lanes (MASK) or SCC."""
     return next((r for r in reversed(results) if what in r.values), None)
 
 
-def branch(trace: Trace, block: str) -> int | None:
+def leaving(trace: Trace, block: str) -> int | None:
     """The instruction that a block leaves by, on a condition."""
     of = [n for n, label in enumerate(trace.blocks) if label == block]
     return next((n for n in reversed(of) if trace.instruction(n).mnemonic.startswith("s_cbranch")), None)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cts.drivers.amd.leads import flow
 from cts.drivers.amd.leads.places import Misplaced, misplaced
 from cts.drivers.amd.leads.search import Cut, Ran, Search
-from cts.drivers.amd.leads.tracing import MASK, SCC, Forced
+from cts.drivers.amd.leads.tracing import MASK, SCC, Forced, Result
 from cts.drivers.amd.leads.values import Trace
 from cts.drivers.amd.wave import register_name
 from cts.drivers.machine.problems import Wrong
@@ -16,26 +17,43 @@ from cts.drivers.machine.problems import Wrong
 _IDLE = ("s_wait", "s_nop", "s_delay_alu", "s_clause", "s_barrier", "s_sleep")
 
 
+#: What waits for loads of a counter are called by.
+_COUNTERS = {"load": "loadcnt", "ds": "dscnt", "km": "kmcnt"}
+
+
 @dataclass(frozen=True)
 class Lead:
-    """Lines of the listing of which one is wrong, or beside which one is missing; and why, in a sentence."""
+    """Lines of the listing of which one is wrong, or stands beside something that is missing; and why, in a sentence.
+
+    `between` are the first and the last of the lines among which something is missing, if it is.
+    """
 
     lines: tuple[int, ...]
     why: str
+    between: tuple[int, int] | None = None
 
 
 def lead(search: Search, bad: Ran, good: Ran) -> Lead | None:
     """The lead of a run that is wrong, beside a right one; None if nothing is sure."""
     if isinstance(bad.problem, Wrong) and (found := _of_waits(search.bad, bad)) is not None:
         return found
-    parted = flow.parting(bad.dispatch.entries, good.dispatch.entries)
-    cut = search.cut(None if parted is None else parted.entered.at)
-    if cut is not None and (first := search.origin(cut)) is not None:
-        return _of_cut(search, first)
+    parted = flow.parting(bad.dispatch.entries, good.dispatch.entries, _labels(search.bad) & _labels(search.good))
     if parted is not None:
-        return _of_flow(search, parted)
-    found = misplaced(search)
-    return _of_place(search.bad, found) if found is not None else _of_branches(search)
+        cut, _ = search.sure(parted.entered.at)
+        if cut is not None:
+            return _of_cut(search, cut)
+        if (found := _of_flow(search, parted, good)) is not None:
+            return found
+    cut, unsure = search.sure()
+    if cut is not None:
+        return _of_cut(search, cut)
+    if (place := misplaced(search, unsure)) is not None:
+        return _of_place(search.bad, place)
+    return _of_branches(search)
+
+
+def _labels(trace: Trace) -> set[str]:
+    return set(trace.program.listing.starts.values())
 
 
 def _text(trace: Trace, pc: int) -> str:
@@ -54,8 +72,11 @@ def _of_waits(trace: Trace, bad: Ran) -> Lead | None:
     first = pc
     while first and trace.instruction(first - 1).mnemonic.startswith(_IDLE):
         first -= 1
-    lines = [trace.instruction(n).line for n in range(first, pc + 1)]
-    return Lead(tuple(sorted(set(lines), reverse=True)), f"{what}, before {_text(trace, pc)}")
+    counter = _COUNTERS.get(bad.dispatch.undelivered(pc), "")
+    before = (n for n in range(first - 1, -1, -1) if counter and counter in trace.instruction(n).mnemonic)
+    numbers = [*range(pc, first - 1, -1), *list(before)[:1]]
+    lines = tuple(dict.fromkeys(trace.instruction(n).line for n in numbers))
+    return Lead(lines, f"{what}, before {_text(trace, pc)}")
 
 
 def _of_cut(search: Search, cut: Cut) -> Lead:
@@ -68,19 +89,19 @@ def _of_place(trace: Trace, m: Misplaced) -> Lead:
     reader, writer = _text(trace, m.reader), _text(trace, m.writer)
     here, there = register_name(m.register), register_name(m.other)
     reading, writing = trace.instruction(m.reader).line, trace.instruction(m.writer).line
-    what = f"{reader} reads {here}, and the value that belongs there is in {there}, where {writer} put it"
+    if here == there:
+        lines = (reading, writing) if m.by_writer else (reading,)
+        other = f", or if {writer} writes that half" if m.by_writer else ""
+        return Lead(lines, f"{reader}: memory is right if it reads the other half of {here}{other}")
     if m.by_writer and not m.by_copy:
         return Lead((writing,), f"{writer}: memory is right if it writes {here} and leaves {there} as it is")
-    if m.by_writer and not m.by_reader:
-        return Lead((writing, reading), f"{what}: it writes the wrong register, or a copy between the two is missing")
-    if m.by_reader and not m.by_copy:
-        return Lead((reading,), f"{what}: memory is right if it reads {there}")
-    if m.by_reader:
-        return Lead((reading, writing), f"{what}: one of the two has the wrong register, or a copy between is missing")
-    first, last = min(reading, writing), max(reading, writing)
-    between = tuple(dict.fromkeys((*range(last, first - 1, -1),)))
-    kind = "an exchange" if m.swapped and not m.by_copy else "a copy"
-    return Lead(between, f"{what}: {kind} between the two lines is missing")
+    what = f"{reader} reads {here}, and the value that belongs there is in {there}, where {writer} put it"
+    lines = (reading, writing) if m.by_reader else (writing, reading)
+    if m.by_copy or m.swapped:
+        kind = "a copy" if m.by_copy else "an exchange"
+        why = f"{what}: {kind} between the two lines is missing, or one of them has the wrong register"
+        return Lead(lines, why, (min(lines), max(lines)))
+    return Lead((reading,), f"{what}: memory is right if it reads {there}")
 
 
 def _of_branches(search: Search) -> Lead | None:
@@ -92,37 +113,41 @@ def _of_branches(search: Search) -> Lead | None:
     return None
 
 
-def _of_flow(search: Search, parted: flow.Parting) -> Lead | None:
+def _of_flow(search: Search, parted: flow.Parting, good: Ran) -> Lead | None:
     mine = flow.within(search.bad, parted.before[0], parted.block)
     theirs = flow.within(search.good, parted.before[1], parted.block)
     right = parted.right
     if right is None or parted.entered.mask == right.mask:
-        at = flow.branch(search.bad, parted.block)
-        if at is None:
-            return None
-        if (a := flow.setting(mine, SCC)) and (b := flow.setting(theirs, SCC)) and a.values[SCC] != b.values[SCC]:
-            found = _verified(search, Cut(a.pc, b.pc))
-            if found is not None:
-                return found
-        if search.is_right(Forced(flipped=frozenset({at}))):
-            return Lead(
-                (search.bad.instruction(at).line,),
-                f"{_text(search.bad, at)}: if it goes the other way, memory is right",
-            )
-        return None
+        return _of_way(search, parted, mine, theirs)
     a, b = flow.setting(mine, MASK), flow.setting(theirs, MASK)
-    if a is not None and b is not None and (found := _verified(search, Cut(a.pc, b.pc))) is not None:
+    if a is not None and b is not None and (found := _behind(search, Cut(a.pc, b.pc))) is not None:
         return found
     first, last = flow.bare(search.bad, mine, search.good, parted.block, b)
-    lines = sorted({search.bad.instruction(n).line for n in range(first, last + 1)})
-    here, there = f"{parted.entered.mask:#x}", f"{right.mask:#x}"
-    why = f"lanes {here} are active behind it, and {there} should be"
+    if not search.is_right(flow.with_masks(search.bad, good.dispatch.entries, None if a else last)):
+        return None
+    why = f"lanes {parted.entered.mask:#x} are active behind it, and {right.mask:#x} should be"
     if a is not None:
         return Lead((search.bad.instruction(a.pc).line,), f"{_text(search.bad, a.pc)}: {why}")
+    lines = sorted({search.bad.instruction(n).line for n in range(first, last + 1)})
     setter = f"; the code without optimisations has `{search.good.instruction(b.pc).text}` there" if b else ""
-    return Lead(tuple(lines), f"lines {lines[0]} to {lines[-1]}: {why}{setter}")
+    return Lead(tuple(lines), f"lines {lines[0]} to {lines[-1]}: {why}{setter}", (lines[0], lines[-1]))
 
 
-def _verified(search: Search, cut: Cut) -> Lead | None:
-    first = search.origin(cut) if search.is_cut(cut) else None
-    return None if first is None else _of_cut(search, first)
+def _of_way(search: Search, parted: flow.Parting, mine: Sequence[Result], theirs: Sequence[Result]) -> Lead | None:
+    """The lead of a wave that goes to another block with the same lanes."""
+    a, b = flow.setting(mine, SCC), flow.setting(theirs, SCC)
+    differ = a is not None and b is not None and a.values[SCC] != b.values[SCC]
+    if a and b and differ and (found := _behind(search, Cut(a.pc, b.pc))) is not None:
+        return found
+    at = flow.leaving(search.bad, parted.block)
+    if at is None or not search.is_right(Forced(flipped=frozenset({at}))):
+        return None
+    return Lead(
+        (search.bad.instruction(at).line,), f"{_text(search.bad, at)}: if it goes the other way, memory is right"
+    )
+
+
+def _behind(search: Search, cut: Cut) -> Lead | None:
+    """The lead of a cut that an instruction is, or that is behind it."""
+    first = search.origin(cut, is_cut=search.is_cut(cut))
+    return _of_cut(search, first) if first is not None and search.is_sure(first) else None

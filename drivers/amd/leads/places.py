@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from cts.drivers.amd.leads.search import Cut, Search
 from cts.drivers.amd.leads.tracing import Forced, Words
+from cts.drivers.amd.leads.values import part, with_part
 from cts.drivers.amd.wave import VECTOR, Wave, unpacked
 
-#: Readers that are looked at, and counterparts of each.
-READERS, COUNTERPARTS = 40, 3
+#: Readers that are looked at, counterparts of each, and registers that an unsure cut may have meant.
+READERS, COUNTERPARTS, REGISTERS = 40, 3, 60
 
 
-class Misplaced(NamedTuple):
+@dataclass(frozen=True)
+class Misplaced:
     """An instruction reads a register, and the value that belongs there is in another one, which a writer wrote.
 
     `by_reader`: memory is right if the reader reads that other register; `by_writer`: if the writer writes this one and
-    leaves the other; `by_copy`: if both have the value from the writer on; `swapped`: if they are exchanged before.
+    leaves the other; `by_copy`: if both have the value from the writer on; `swapped`: if they are exchanged before. A
+    register is its own `other` if its halves are exchanged.
     """
 
     reader: int
@@ -29,26 +34,55 @@ class Misplaced(NamedTuple):
     by_copy: bool = False
     swapped: bool = False
 
+    @property
+    def explains(self) -> bool:
+        """Whether memory is right in any of these ways."""
+        return self.by_reader or self.by_writer or self.by_copy or self.swapped
 
-def misplaced(search: Search) -> Misplaced | None:
+
+def misplaced(search: Search, unsure: list[Cut]) -> Misplaced | None:
     """The first value in another register with which memory is right once it is where it is read."""
     seen = set()
-    for one in _candidates(search):
-        if one in seen:
-            continue
-        seen.add(one)
-        found = one._replace(
-            by_reader=search.is_right(_reading_other(one)),
-            by_writer=search.is_right(_writing_here(one, restores=True)),
-            by_copy=search.is_right(_writing_here(one, restores=False)),
-            swapped=search.is_right(_exchanged(one)),
-        )
-        if found.by_reader or found.by_writer or found.by_copy or found.swapped:
+    for one in (*_of_cuts(search, unsure), *_of_values(search)):
+        if one not in seen and (found := _tried(search, one)).explains:
             return found
+        seen.add(one)
     return None
 
 
-def _candidates(search: Search) -> Iterator[Misplaced]:
+def _tried(search: Search, one: Misplaced) -> Misplaced:
+    by_reader = search.is_right(_reading_other(search, one))
+    if one.register == one.other:
+        return replace(one, by_reader=by_reader, by_writer=by_reader and search.is_right(_writing_other_half(one)))
+    return replace(
+        one,
+        by_reader=by_reader,
+        by_writer=search.is_right(_writing_here(one, restores=True)),
+        by_copy=search.is_right(_writing_here(one, restores=False)),
+        swapped=search.is_right(_exchanged(one)),
+    )
+
+
+def _of_cuts(search: Search, unsure: list[Cut]) -> Iterator[Misplaced]:
+    """Other registers that cuts may have meant, or other halves of the same."""
+    bad = search.bad
+    for cut in unsure:
+        pair = search.first_pair(cut)
+        if pair is None:
+            continue
+        mine = pair[0]
+        for operand in (o for o in bad.read(mine) if o.register >= VECTOR):
+            own = bad.writer(mine.wave, operand.register, mine.issued)
+            yield Misplaced(cut.pc, operand.register, cut.pc if own is None else own.pc, operand.register)
+            for register in range(VECTOR, VECTOR + min(REGISTERS, bad.program.vectors)):
+                writer = bad.writer(mine.wave, register, mine.issued)
+                one = Misplaced(cut.pc, operand.register, cut.pc if writer is None else writer.pc, register)
+                if register != operand.register and search.is_right(_reading_other(search, one)):
+                    yield one
+
+
+def _of_values(search: Search) -> Iterator[Misplaced]:
+    """Registers with the values that the counterparts of instructions read."""
     bad = search.bad
     for pc in sorted(search.unknown, key=search.unknown.__getitem__)[:READERS]:
         for other in search.counterparts(pc)[:COUNTERPARTS]:
@@ -57,27 +91,41 @@ def _candidates(search: Search) -> Iterator[Misplaced]:
                 continue
             mine, theirs = pair
             wrong, right = search.differing(mine, theirs)
-            for operand in wrong:
-                for source in right:
-                    if isinstance(source.value, int) or operand.register < VECTOR or not mine.mask:
-                        continue
+            for operand in (o for o in wrong if o.register >= VECTOR and mine.mask):
+                for source in (o for o in right if not isinstance(o.value, int)):
                     for made, register in bad.held(mine.wave, source.value, mine.mask, mine.issued)[:2]:
                         if register != operand.register:
                             yield Misplaced(pc, operand.register, made.pc, register)
 
 
-def _reading_other(one: Misplaced) -> Forced:
+def _reading_other(search: Search, one: Misplaced) -> Forced:
     here, there = one.register - VECTOR, one.other - VECTOR
+    step, half = search.bad.program.steps[one.reader], search.bad.half(one.reader)
+    writes = step.counter is None and one.register in step.writes
     kept: dict[int, Words] = {}
 
     def before(w: Wave, turn: int, mask: int) -> None:
         kept[w.number] = w.v[here].copy()
-        w.v[here] = w.v[there]
+        w.v[here] = _halves_exchanged(w.v[here]) if here == there else w.v[there]
+
+    def behind(w: Wave, turn: int, mask: int) -> None:
+        lanes, row = unpacked(mask if writes else 0, w.lanes), w.v[here]
+        w.v[here] = np.where(lanes, with_part(kept[w.number], half, part(row, half)), kept[w.number])
+
+    return Forced(before={one.reader: before}, behind={one.reader: behind})
+
+
+def _writing_other_half(one: Misplaced) -> Forced:
+    here = one.register - VECTOR
 
     def after(w: Wave, turn: int, mask: int) -> None:
-        w.v[here] = kept[w.number]
+        w.v[here] = _halves_exchanged(w.v[here])
 
-    return Forced(before={one.reader: before}, after={one.reader: after})
+    return Forced(after={one.writer: after})
+
+
+def _halves_exchanged(row: Words) -> Words:
+    return row << np.uint32(16) | row >> np.uint32(16)
 
 
 def _writing_here(one: Misplaced, *, restores: bool) -> Forced:

@@ -29,6 +29,9 @@ Try: TypeAlias = Callable[[Forced, bool], Ran]
 #: Counterparts that are tried for an instruction, and steps back from one that was found.
 TRIED, STEPS = 16, 60
 
+#: Cuts that are not sure until a search ends, and instructions behind a counterpart whose operands count as its own.
+UNSURE, DEPTH = 4, 2
+
 
 class Cut(NamedTuple):
     """An instruction, and one of right code: with the results of that one memory is right."""
@@ -65,19 +68,32 @@ class Search:
         return self.good.unknown_to(self.bad)
 
     def counterparts(self, pc: int) -> list[int]:
-        """Instructions of the right code with results that are lost, those most like an instruction first."""
-        alike = [(like, o) for o in self.lost if (like := likeness(self.bad, self.good, pc, o)) is not None]
-        return [other for _, other in sorted(alike, key=lambda one: (-one[0], self.lost[one[1]]))]
+        """Instructions of the right code that may stand for one: those whose results are lost, the most alike first."""
+        name = self.bad.instruction(pc).mnemonic
+        others = [o for o in self.good.of if o in self.lost or self.good.instruction(o).mnemonic == name]
+        alike = [(like, o) for o in others if (like := likeness(self.bad, self.good, pc, o)) is not None]
+        return [other for _, other in sorted(alike, key=lambda one: (one[1] not in self.lost, -one[0], one[1]))]
 
-    def cut(self, before: int | None = None) -> Cut | None:
-        """The first instruction of which one in the right code has the right results; of the first results alone."""
+    def cuts(self, before: int | None = None) -> Iterator[Cut]:
+        """Instructions of which one in the right code has the right results; those of the first results alone."""
         for pc in sorted(self.unknown, key=self.unknown.__getitem__):
             if before is not None and self.unknown[pc] >= before:
                 break
             for other in self.counterparts(pc)[:TRIED]:
                 if self.is_right(self.as_in(pc, other)):
-                    return Cut(pc, other)
-        return None
+                    yield Cut(pc, other)
+
+    def sure(self, before: int | None = None) -> tuple[Cut | None, list[Cut]]:
+        """The first cut that is sure, and cuts whose operands differ before there is one."""
+        unsure: list[Cut] = []
+        for cut in self.cuts(before):
+            first = self.origin(cut)
+            if first is not None and self.is_sure(first):
+                return first, unsure
+            unsure.append(cut if first is None else first)
+            if len(unsure) == UNSURE:
+                break
+        return None, unsure
 
     def as_in(self, pc: int, other: int, *, own_half: bool = True) -> Forced:
         """An instruction that leaves what one of the right code leaves; in that one's half of a register if asked."""
@@ -110,9 +126,10 @@ class Search:
 
         return Forced(after={pc: after})
 
-    def origin(self, cut: Cut) -> Cut | None:
-        """The first cut on the way from a cut back through operands that differ; None if operands of it still differ."""
+    def origin(self, cut: Cut, *, is_cut: bool = True) -> Cut | None:
+        """The first cut on the way from an instruction back through operands that differ; None if none is one."""
         queue, seen, left = deque([cut]), {cut}, STEPS
+        found = cut if is_cut else None
         while queue and left:
             for deeper in self._behind(queue.popleft()):
                 if deeper in seen or not left:
@@ -120,20 +137,30 @@ class Search:
                 seen.add(deeper)
                 left -= 1
                 if self.is_cut(deeper):
-                    cut, left = deeper, STEPS
+                    found, left = deeper, STEPS
                     queue = deque([deeper])
                     break
                 queue.append(deeper)
-        pair = self.first_pair(cut)
-        alike = self.bad.instruction(cut.pc).mnemonic == self.good.instruction(cut.other).mnemonic
-        return None if alike and pair is not None and self._is_spoilt(*pair) else cut
+        return found
 
-    def _is_spoilt(self, mine: Result, theirs: Result) -> bool:
-        """Whether an instruction read, where it should have read another value, one that the right code does not have."""
-        read = [
-            d for o in self.differing(mine, theirs)[0] for d in self.bad.writers(mine.wave, o.register, mine.issued)
-        ]
-        return not all(self.bad.is_known(d, self.good) for d in read)
+    def is_sure(self, cut: Cut) -> bool:
+        """Whether an instruction read nothing but what its counterpart, or what led to that, read as well."""
+        pair = self.first_pair(cut)
+        if pair is None:
+            return False
+        mine, theirs = pair
+        alike = self.bad.instruction(cut.pc).mnemonic == self.good.instruction(cut.other).mnemonic
+        if alike and self.bad.program.steps[cut.pc].counter is not None:
+            return False  # a load that is right by itself: what is wrong is in memory
+        right = self.good.read(theirs)
+        nearest = [theirs]
+        for _ in range(DEPTH):
+            nearest = [
+                d for t in nearest for o in self.good.read(t) for d in self.good.writers(t.wave, o.register, t.issued)
+            ]
+            right += [o for d in nearest for o in self.good.read(d)]
+        mask = mine.mask & theirs.mask
+        return all(any(same(x.value, y.value, mask, (x.half, y.half)) for y in right) for x in self.bad.read(mine))
 
     def is_cut(self, cut: Cut) -> bool:
         """Whether memory is right with the results of the right code's instruction."""

@@ -24,18 +24,11 @@ SCC, MASK = -1, -2
 MOST = 60_000
 
 #: Scalar instructions that leave SCC as it is.
-_WITHOUT_SCC = (
-    "s_load",
-    "s_buffer",
-    "s_mov",
-    "s_cmov",
-    "s_branch",
-    "s_cbranch",
-    "s_wait",
-    "s_nop",
-    "s_delay",
-    "s_clause",
-) + ("s_barrier", "s_sendmsg", "s_end", "s_getpc", "s_pack", "s_mul", "s_sleep", "s_setprio", "s_cselect")
+_WITHOUT_SCC = tuple(
+    f"s_{name}"
+    for name in "load buffer mov cmov branch cbranch wait nop delay clause barrier sendmsg end getpc pack mul sleep "
+    "setprio cselect".split()
+)
 
 Words: TypeAlias = "npt.NDArray[np.uint32]"
 #: What a register holds: a word for each lane, or one number.
@@ -82,9 +75,13 @@ Force: TypeAlias = Callable[[Wave, int, int], None]
 
 @dataclass
 class Forced:
-    """What is forced: registers before and after an instruction, its stores, and branches that go the other way."""
+    """What is forced: registers before and after an instruction, its stores, and branches that go the other way.
+
+    `behind` is done when an instruction has been issued, `after` when its results are there, which of loads is later.
+    """
 
     before: Mapping[int, Force] = field(default_factory=dict)
+    behind: Mapping[int, Force] = field(default_factory=dict)
     after: Mapping[int, Force] = field(default_factory=dict)
     stores: Mapping[int, Callable[[int, int], tuple[Store, ...] | None]] = field(default_factory=dict)
     flipped: frozenset[int] = frozenset()
@@ -94,7 +91,7 @@ class Traced(Dispatch):
     """A dispatch that keeps what all instructions left if it is asked to, and forces some of it."""
 
     def begin(self, forced: Forced | None = None, *, keeps: bool = True) -> Traced:
-        """This dispatch, with what is to be forced, and whether it keeps results."""
+        """Set what is to be forced, and whether results are kept; the dispatch itself."""
         self.results: list[Result] = []
         self.entries: list[Entry] = []
         self._starts = self.program.listing.starts
@@ -159,6 +156,8 @@ class Traced(Dispatch):
             self.forced.before[pc](w, turn, w.exec)
         mask = w.exec
         step.run(w)
+        if pc in self.forced.behind:
+            self.forced.behind[pc](w, turn, mask)
         if pc in self.forced.flipped:
             w.pc = pc + 1 if w.pc != pc + 1 else self.target(pc)
         made = Result(w.number, pc, turn, mask, len(self.results), {}, tuple(self._stores))
@@ -196,3 +195,9 @@ class Traced(Dispatch):
     def waiting(self) -> list[int]:
         """The instructions behind which waves wait for others."""
         return sorted({w.pc - 1 for w in self._every if w.waits})
+
+    def undelivered(self, pc: int) -> str:
+        """The counter of a load that the wave at work had not got when it came to an instruction that touches it."""
+        wave, step = self._every[self.at[0]], self.program.steps[pc]
+        touched = step.reads | step.writes
+        return next((name for name, q in wave.pending.items() if any(p.registers & touched for p in q)), "")

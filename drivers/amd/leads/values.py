@@ -106,7 +106,8 @@ class Trace:
     def read(self, r: Result) -> list[Operand]:
         """The registers that an instruction read, without those that are set where a wave begins."""
         found = []
-        for n in sorted(self.program.steps[r.pc].reads):
+        reads = self.program.steps[r.pc].reads
+        for n in sorted(reads | {SCC} if _OF_SCC.match(self.instruction(r.pc).mnemonic) else reads):
             value = self.content(r.wave, n, r.issued)
             if value is None and n > VECTOR:
                 value = np.full(self.program.shader.lanes, POISON, np.uint32)
@@ -216,6 +217,10 @@ def paired(a: Result, b: Result) -> list[tuple[int, int]] | None:
 
 #: Instructions that take 16 bits or fewer of a register.
 _NARROW = re.compile(r"_(d16|[bfiu]16|bf16|[bui]8)(?=_|$)")
+
+
+#: Instructions that depend on SCC.
+_OF_SCC = re.compile(r"s_(cselect|cmov|cbranch_scc|addc|subb|add_co_ci|sub_co_ci)")
 
 
 def taken(i: Instruction, register: int) -> int | None:
