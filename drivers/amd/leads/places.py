@@ -9,7 +9,7 @@ import numpy as np
 
 from cts.drivers.amd.leads.search import Cut, Search
 from cts.drivers.amd.leads.tracing import Forced, Words
-from cts.drivers.amd.leads.values import part, with_part
+from cts.drivers.amd.leads.values import part, same, with_part
 from cts.drivers.amd.wave import VECTOR, Wave, unpacked
 
 #: Readers that are looked at, counterparts of each, and registers that an unsure cut may have meant.
@@ -45,7 +45,10 @@ def misplaced(search: Search, unsure: list[Cut]) -> Misplaced | None:
     seen = set()
     for one in (*_of_cuts(search, unsure), *_of_values(search)):
         if one not in seen and (found := _tried(search, one)).explains:
-            return found
+            # Memory may be right by an access that goes nowhere, too.
+            accesses = "_store" in search.bad.instruction(one.reader).mnemonic
+            if found.by_writer or found.by_copy or found.swapped or not accesses or one.register == one.other:
+                return found
         seen.add(one)
     return None
 
@@ -70,14 +73,22 @@ def _of_cuts(search: Search, unsure: list[Cut]) -> Iterator[Misplaced]:
         pair = search.first_pair(cut)
         if pair is None:
             continue
-        mine = pair[0]
+        mine, theirs = pair
+        accesses = bool(mine.stored) or bad.program.steps[cut.pc].counter is not None
+        meant = [o.value for o in search.good.read(theirs)]
         for operand in (o for o in bad.read(mine) if o.register >= VECTOR):
             own = bad.writer(mine.wave, operand.register, mine.issued)
             yield Misplaced(cut.pc, operand.register, cut.pc if own is None else own.pc, operand.register)
+            if accesses:
+                continue  # memory may be right by an access that goes nowhere
             for register in range(VECTOR, VECTOR + min(REGISTERS, bad.program.vectors)):
                 writer = bad.writer(mine.wave, register, mine.issued)
                 one = Misplaced(cut.pc, operand.register, cut.pc if writer is None else writer.pc, register)
-                if register != operand.register and search.is_right(_reading_other(search, one)):
+                held = bad.content(mine.wave, register, mine.issued)
+                is_meant = (held is None and register == VECTOR) or any(
+                    same(held, x, mine.mask & theirs.mask) for x in meant if held is not None
+                )
+                if register != operand.register and is_meant and search.is_right(_reading_other(search, one)):
                     yield one
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -10,7 +11,18 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from cts.drivers.amd.leads.tracing import MASK, SCC, Forced, Result, Traced
-from cts.drivers.amd.leads.values import Operand, Trace, differing, likeness, paired, part, same, with_part
+from cts.drivers.amd.leads.values import (
+    Operand,
+    Trace,
+    differing,
+    like,
+    likeness,
+    nameness,
+    paired,
+    part,
+    same,
+    with_part,
+)
 from cts.drivers.amd.wave import VECTOR, Wave, unpacked
 from cts.drivers.machine.problems import Problem
 
@@ -30,7 +42,13 @@ Try: TypeAlias = Callable[[Forced, bool], Ran]
 TRIED, STEPS = 16, 60
 
 #: Cuts that are not sure until a search ends, and instructions behind a counterpart whose operands count as its own.
-UNSURE, DEPTH = 4, 2
+UNSURE, DEPTH = 6, 2
+
+#: How alike the names of an instruction and its counterpart are at least.
+ALIKE = 0.6
+
+#: Instructions that pass their operands on.
+_PASSING = re.compile(r"\w+_store|v_mov|s_mov|v_cndmask|s_cselect|v_swap|v_readfirstlane")
 
 
 class Cut(NamedTuple):
@@ -68,11 +86,9 @@ class Search:
         return self.good.unknown_to(self.bad)
 
     def counterparts(self, pc: int) -> list[int]:
-        """Instructions of the right code that may stand for one: those whose results are lost, the most alike first."""
-        name = self.bad.instruction(pc).mnemonic
-        others = [o for o in self.good.of if o in self.lost or self.good.instruction(o).mnemonic == name]
-        alike = [(like, o) for o in others if (like := likeness(self.bad, self.good, pc, o)) is not None]
-        return [other for _, other in sorted(alike, key=lambda one: (one[1] not in self.lost, -one[0], one[1]))]
+        """Instructions of the right code with results that are lost, those most like an instruction first."""
+        alike = [(how, o) for o in self.lost if (how := likeness(self.bad, self.good, pc, o)) is not None]
+        return [other for _, other in sorted(alike, key=lambda one: (-one[0], self.lost[one[1]]))]
 
     def cuts(self, before: int | None = None) -> Iterator[Cut]:
         """Instructions of which one in the right code has the right results; those of the first results alone."""
@@ -144,23 +160,26 @@ class Search:
         return found
 
     def is_sure(self, cut: Cut) -> bool:
-        """Whether an instruction read nothing but what its counterpart, or what led to that, read as well."""
+        """Whether an instruction read nothing but what its counterpart read, or, if it is another one, what led to that."""
         pair = self.first_pair(cut)
-        if pair is None:
+        mine, theirs = self.bad.instruction(cut.pc), self.good.instruction(cut.other)
+        if pair is None or pair[0].mask != pair[1].mask or nameness(mine, theirs) < ALIKE:
             return False
-        mine, theirs = pair
-        alike = self.bad.instruction(cut.pc).mnemonic == self.good.instruction(cut.other).mnemonic
-        if alike and self.bad.program.steps[cut.pc].counter is not None:
-            return False  # a load that is right by itself: what is wrong is in memory
-        right = self.good.read(theirs)
-        nearest = [theirs]
-        for _ in range(DEPTH):
+        depth = DEPTH
+        if mine.mnemonic == theirs.mnemonic:
+            if self.bad.program.steps[cut.pc].counter is not None:
+                return False  # a load that is right by itself: what is wrong is in memory
+            # Code without optimisations has a sign as an instruction of its own: it is missing here if it is lost.
+            depth = int(not _PASSING.match(mine.mnemonic) and not re.search(r"-[|vs]|\|", mine.text))
+        nearest = [pair[1]]
+        right = self.good.read(pair[1])
+        for _ in range(depth):
             nearest = [
                 d for t in nearest for o in self.good.read(t) for d in self.good.writers(t.wave, o.register, t.issued)
             ]
             right += [o for d in nearest for o in self.good.read(d)]
-        mask = mine.mask & theirs.mask
-        return all(any(same(x.value, y.value, mask, (x.half, y.half)) for y in right) for x in self.bad.read(mine))
+        mask = pair[0].mask & pair[1].mask
+        return all(any(like(x, y, mask) for y in right) for x in self.bad.read(pair[0]))
 
     def is_cut(self, cut: Cut) -> bool:
         """Whether memory is right with the results of the right code's instruction."""

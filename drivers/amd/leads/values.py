@@ -176,7 +176,7 @@ class Trace:
 
 def likeness(a: Trace, b: Trace, pc: int, other: int) -> float | None:
     """How much an instruction is like one of the other run, by block, results and name; None if it leaves others."""
-    same = total = 0.0
+    equal = total = 0.0
     mine, theirs = a.of[pc], b.of[other]
     for place in list(mine)[:COMPARED]:
         if place not in theirs:
@@ -193,11 +193,15 @@ def likeness(a: Trace, b: Trace, pc: int, other: int) -> float | None:
             for m, n in pairs
         ]
         rows += [float(s.data.tobytes() == t.data.tobytes()) for s, t in zip(x.stored, y.stored, strict=False)]
-        same += sum(rows) / max(1, len(rows))
+        equal += sum(rows) / max(1, len(rows))
     if not total:
         return None
-    named = SequenceMatcher(None, a.instruction(pc).mnemonic, b.instruction(other).mnemonic).ratio()
-    return same / total + named + (a.blocks[pc] == b.blocks[other])
+    return equal / total + nameness(a.instruction(pc), b.instruction(other)) + (a.blocks[pc] == b.blocks[other])
+
+
+def nameness(a: Instruction, b: Instruction) -> float:
+    """How alike the names of two instructions are, up to 1."""
+    return SequenceMatcher(None, a.mnemonic, b.mnemonic).ratio()
 
 
 def paired(a: Result, b: Result) -> list[tuple[int, int]] | None:
@@ -256,12 +260,17 @@ def differing(mine: list[Operand], theirs: list[Operand], mask: int) -> tuple[li
     left = list(theirs)
     wrong = []
     for x in mine:
-        like = next((y for y in left if same(x.value, y.value, mask, (x.half, y.half))), None)
-        if like is None:
+        alike = next((n for n, y in enumerate(left) if like(x, y, mask)), None)
+        if alike is None:
             wrong.append(x)
         else:
-            left.remove(like)
+            del left[alike]
     return wrong, left
+
+
+def like(x: Operand, y: Operand, mask: int) -> bool:
+    """Whether two operands hold the same in these lanes; SCC is like SCC alone."""
+    return (x.register == SCC) == (y.register == SCC) and same(x.value, y.value, mask, (x.half, y.half))
 
 
 def _alike(x: Words, y: Words, mask: int) -> float:
