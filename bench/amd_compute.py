@@ -1,14 +1,15 @@
 """How many modules of ordinary compute shaders the driver `amd` runs: `python bench/amd_compute.py DIR -d SPEC`.
 
     python bench/families.py ggml_compute PATH --modules DIR      ggml's shaders, PATH a repository of ggml
-    python bench/amd_compute.py DIR --host PATH -d amd:worker=COMMAND [--each N] [--files FOLDER] [--compared | --against SPEC]
+    python bench/amd_compute.py DIR --host PATH -d amd:worker=COMMAND [--each N] [--files FOLDER]
+        [--compared | --against SPEC]
 
 Of ggml's modules N are taken, evenly over their sorted names, with the specialisation constants that its host gives;
 beside them all dispatch files of tests/dispatch: those for subgroups of 8 in subgroups of 32, compared with the
-interpreter. Without `--compared` only the driver runs each. With it the
-interpreter runs each, too, and both must leave the same memory, floats within 1 %; with `--against` another driver, such as `amd` of
-another chip, which takes seconds where the interpreter takes a minute. Push constants are small numbers:
-accesses outside buffers read zeros and write nothing (robustBufferAccess2). Words of 16 bits are normal numbers.
+interpreter. Without `--compared` only the driver runs each. With it the interpreter runs each, too, and both must leave
+the same memory, floats within 1 %; with `--against` another driver does, such as `amd` of another chip, which takes
+seconds where the interpreter takes a minute. Push constants are small numbers: accesses outside buffers read zeros and
+write nothing (robustBufferAccess2). Words of 16 bits are normal numbers.
 """
 
 from __future__ import annotations

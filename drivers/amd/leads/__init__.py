@@ -1,9 +1,9 @@
 """Leads: which line of compiled code is wrong, found by running it beside other code of the same module.
 
-The other code is what ACO makes without its optimisations. Both come of the same NIR, so that almost all that an
-instruction leaves in a register is a value of the other code, too, in the same wave and for the same lanes. An instruction
-is a *cut* if memory is right once it leaves what one of the other code leaves: this is tried, not guessed. From a cut the
-search goes back through operands that differ. Waits, lanes and registers have searches of their own.
+The other code is what ACO makes without its optimisations. Both come from the same NIR, so that the other code has
+almost every value of a register, too, in the same wave and for the same lanes. An instruction is a *cut* if memory is
+right once it leaves what an instruction of the other code leaves: this is tried, not guessed. From a cut the search
+goes back through operands that differ. Waits, lanes and registers have searches of their own.
 """
 
 from __future__ import annotations

@@ -40,15 +40,10 @@ def parting(bad: Sequence[Entry], good: Sequence[Entry], labels: Set[str]) -> Pa
     return min(found, key=lambda p: p.entered.at, default=None)
 
 
-def within(trace: Trace, start: Entry, block: str) -> list[Result]:
-    """The results of a block that a wave entered."""
-    found = []
-    for r in trace.results[start.at :]:
-        if r.wave == start.wave:
-            if trace.blocks[r.pc] != block:
-                break
-            found.append(r)
-    return found
+def within(trace: Trace, start: Entry, end: Entry | None) -> list[Result]:
+    """The results of a wave from the beginning of a block to the next one's, or to those that a wave ends with."""
+    stop = len(trace.results) if end is None else end.at
+    return [r for r in trace.results[start.at : stop] if r.wave == start.wave]
 
 
 def with_masks(trace: Trace, good: Sequence[Entry], place: int | None) -> Forced:
@@ -108,7 +103,7 @@ def leaving(trace: Trace, block: str) -> int | None:
 
 
 def bare(trace: Trace, results: Sequence[Result], good: Trace, block: str, setter: Result | None) -> tuple[int, int]:
-    """Between which instructions of a block something is missing that sets the mask of lanes, as `setter` does elsewhere.
+    """Between which instructions of a block something is missing that sets lanes, as `setter` does in the right code.
 
     It is behind the last results that are right in vector registers, and behind the scalars that it is made of.
     """

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cts.drivers.amd.leads import flow
 from cts.drivers.amd.leads.places import Misplaced, misplaced
 from cts.drivers.amd.leads.search import Cut, Ran, Search
-from cts.drivers.amd.leads.tracing import MASK, SCC, Forced, Result
+from cts.drivers.amd.leads.tracing import END, MASK, SCC, Forced, Result
 from cts.drivers.amd.leads.values import Trace
 from cts.drivers.amd.wave import register_name
 from cts.drivers.machine.problems import Wrong
@@ -53,7 +53,7 @@ def lead(search: Search, bad: Ran, good: Ran) -> Lead | None:
 
 
 def _labels(trace: Trace) -> set[str]:
-    return set(trace.program.listing.starts.values())
+    return {END, *trace.program.listing.starts.values()}
 
 
 def _text(trace: Trace, pc: int) -> str:
@@ -81,8 +81,10 @@ def _of_waits(trace: Trace, bad: Ran) -> Lead | None:
 
 def _of_cut(search: Search, cut: Cut) -> Lead:
     theirs = search.good.instruction(cut.other).text
-    why = f"with what `{theirs}` of the code without optimisations leaves in its place, memory is right"
-    return Lead((search.bad.instruction(cut.pc).line,), f"{_text(search.bad, cut.pc)}: {why}")
+    lines = tuple(search.bad.instruction(pc).line for pc in (cut.pc, *(pc for pc, _ in cut.also)))
+    more = f", and alike in line{'s' * (len(lines) > 2)} {', '.join(map(str, lines[1:]))}" if cut.also else ""
+    why = f"with what `{theirs}` of the code without optimisations leaves in its place{more}, memory is right"
+    return Lead(lines, f"{_text(search.bad, cut.pc)}: {why}")
 
 
 def _of_place(trace: Trace, m: Misplaced) -> Lead:
@@ -114,8 +116,8 @@ def _of_branches(search: Search) -> Lead | None:
 
 
 def _of_flow(search: Search, parted: flow.Parting, good: Ran) -> Lead | None:
-    mine = flow.within(search.bad, parted.before[0], parted.block)
-    theirs = flow.within(search.good, parted.before[1], parted.block)
+    mine = flow.within(search.bad, parted.before[0], parted.entered)
+    theirs = flow.within(search.good, parted.before[1], parted.right)
     right = parted.right
     if right is None or parted.entered.mask == right.mask:
         return _of_way(search, parted, mine, theirs)

@@ -44,18 +44,28 @@ TRIED, STEPS = 16, 60
 #: Cuts that are not sure until a search ends, and instructions behind a counterpart whose operands count as its own.
 UNSURE, DEPTH = 6, 2
 
+#: Instructions that a mistake is made in again, at most.
+REPEATED = 32
+
 #: How alike the names of an instruction and its counterpart are at least.
 ALIKE = 0.6
+
+#: Instructions that put a constant in a register.
+_MOVES = re.compile(r"[sv]_movk?_[bi]")
 
 #: Instructions that pass their operands on.
 _PASSING = re.compile(r"\w+_store|v_mov|s_mov|v_cndmask|s_cselect|v_swap|v_readfirstlane")
 
 
 class Cut(NamedTuple):
-    """An instruction, and one of right code: with the results of that one memory is right."""
+    """An instruction, and one of right code: with the results of that one memory is right.
+
+    `also` are further such pairs if memory is right with all of them only, as of a mistake that is made again.
+    """
 
     pc: int
     other: int
+    also: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass
@@ -98,12 +108,42 @@ class Search:
             for other in self.counterparts(pc)[:TRIED]:
                 if self.is_right(self.as_in(pc, other)):
                     yield Cut(pc, other)
+        yield from self._repeated(before)
+
+    def _repeated(self, before: int | None) -> Iterator[Cut]:
+        """Instructions of one name, each with one of as many in the right code."""
+        mine, theirs = self._by_name(self.bad, self.unknown, before), self._by_name(self.good, self.lost, None)
+        for group in mine:
+            for others in theirs:
+                if 1 < len(group) == len(others) <= REPEATED and self._are_paired(group, others):
+                    (first, *also) = zip(group, others, strict=True)
+                    if self.is_right(self.all_as_in([first, *also])):
+                        yield Cut(*first, tuple(also))
+
+    def _by_name(self, trace: Trace, firsts: dict[int, int], before: int | None) -> list[list[int]]:
+        found: dict[str, list[int]] = {}
+        for pc in sorted(firsts, key=firsts.__getitem__):
+            if before is None or firsts[pc] < before:
+                found.setdefault(trace.instruction(pc).mnemonic, []).append(pc)
+        return list(found.values())
+
+    def _are_paired(self, group: list[int], others: list[int]) -> bool:
+        one = (next(iter(self.bad.of[group[0]].values())), next(iter(self.good.of[others[0]].values())))
+        return paired(*one) is not None
+
+    def all_as_in(self, pairs: list[tuple[int, int]]) -> Forced:
+        """Instructions that leave what others of the right code leave."""
+        every = [self.as_in(*pair) for pair in pairs]
+        return Forced(
+            after={pc: force for one in every for pc, force in one.after.items()},
+            stores={pc: force for one in every for pc, force in one.stores.items()},
+        )
 
     def sure(self, before: int | None = None) -> tuple[Cut | None, list[Cut]]:
         """The first cut that is sure, and cuts whose operands differ before there is one."""
         unsure: list[Cut] = []
         for cut in self.cuts(before):
-            first = self.origin(cut)
+            first = cut if cut.also else self.origin(cut)
             if first is not None and self.is_sure(first):
                 return first, unsure
             unsure.append(cut if first is None else first)
@@ -160,7 +200,7 @@ class Search:
         return found
 
     def is_sure(self, cut: Cut) -> bool:
-        """Whether an instruction read nothing but what its counterpart read, or, if it is another one, what led to that."""
+        """Whether an instruction read only what its counterpart read, or, if that is another one, what led to it."""
         pair = self.first_pair(cut)
         mine, theirs = self.bad.instruction(cut.pc), self.good.instruction(cut.other)
         if pair is None or pair[0].mask != pair[1].mask or nameness(mine, theirs) < ALIKE:
@@ -220,8 +260,17 @@ class Search:
         return None
 
     def differing(self, mine: Result, theirs: Result) -> tuple[list[Operand], list[Operand]]:
-        """Registers that one of two instructions read whose values the other did not read; of each."""
-        return differing(self.bad.read(mine), self.good.read(theirs), mine.mask & theirs.mask)
+        """Registers that one of two instructions read whose values the other did not read; of each.
+
+        Code without optimisations has constants in registers. Those count as not read.
+        """
+        right = [o for o in self.good.read(theirs) if not self._is_constant(theirs, o)]
+        return differing(self.bad.read(mine), right, mine.mask & theirs.mask)
+
+    def _is_constant(self, r: Result, operand: Operand) -> bool:
+        writer = self.good.writer(r.wave, operand.register, r.issued)
+        i = None if writer is None else self.good.instruction(writer.pc)
+        return i is not None and _MOVES.match(i.mnemonic) is not None and i.operands[1].kind in ("integer", "float")
 
 
 def written(r: Result) -> list[tuple[bytes, bytes]]:

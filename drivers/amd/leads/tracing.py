@@ -20,14 +20,16 @@ from cts.drivers.machine.problems import check_limits
 #: Numbers of what is no register: SCC, and the mask of active lanes if an instruction changes it.
 SCC, MASK = -1, -2
 
+#: What stands for a label when a wave ends.
+END = "the end"
+
 #: Results that are kept, at most.
 MOST = 60_000
 
 #: Scalar instructions that leave SCC as it is.
-_WITHOUT_SCC = tuple(
-    f"s_{name}"
-    for name in "load buffer mov cmov branch cbranch wait nop delay clause barrier sendmsg end getpc pack mul sleep "
-    "setprio cselect".split()
+_WITHOUT_SCC = (
+    *("s_load", "s_buffer", "s_mov", "s_cmov", "s_branch", "s_cbranch", "s_wait", "s_nop", "s_delay", "s_clause"),
+    *("s_barrier", "s_sendmsg", "s_end", "s_getpc", "s_pack", "s_mul", "s_sleep", "s_setprio", "s_cselect"),
 )
 
 Words: TypeAlias = "npt.NDArray[np.uint32]"
@@ -149,6 +151,8 @@ class Traced(Dispatch):
                 self._note_unwritten(w, step)
             self._execute(w, step, pc, turn)
             w.written |= step.writes
+        if w.done and self._keeps:
+            self.entries.append(Entry(w.number, END, w.exec, w.scc, len(self.results)))
 
     def _execute(self, w: Wave, step: Step, pc: int, turn: int) -> None:
         self._stores = []
