@@ -155,7 +155,10 @@ class AmdDriver(VulkanDriver):
 
     def leads(self, job: Job, is_right: Callable[[Outcome], bool]) -> tuple[str, ...]:
         """The line of the code that makes a case go wrong, in a sentence; () if nothing is sure."""
-        lead = self.lead(job, is_right)
+        try:
+            lead = self.lead(job, is_right)
+        except HarnessTrouble:  # no worker for the code without optimisations
+            return ()
         return () if lead is None else (lead.why,)
 
     def lead(self, job: Job, is_right: Callable[[Outcome], bool]) -> Lead | None:

@@ -225,8 +225,8 @@ class Search:
         """Whether memory is right with the results of the right code's instruction."""
         if paired(next(iter(self.bad.of[cut.pc].values())), next(iter(self.good.of[cut.other].values()))) is None:
             return False
-        return self.is_right(self.as_in(*cut)) or (
-            self.bad.half(cut.pc) != self.good.half(cut.other) and self.is_right(self.as_in(*cut, own_half=False))
+        return self.is_right(self.as_in(cut.pc, cut.other)) or (
+            self.bad.half(cut.pc) != self.good.half(cut.other) and self.is_right(self.as_in(cut.pc, cut.other, own_half=False))
         )
 
     def _behind(self, cut: Cut) -> Iterator[Cut]:
@@ -239,7 +239,7 @@ class Search:
         mine_of = [d for o in wrong for d in self.bad.writers(mine.wave, o.register, mine.issued)]
         theirs_of = [d for o in right for d in self.good.writers(theirs.wave, o.register, theirs.issued)]
         pairs = [Cut(d.pc, e.pc) for d in mine_of for e in theirs_of if paired(d, e) is not None]
-        yield from sorted(dict.fromkeys(pairs), key=lambda c: -(likeness(self.bad, self.good, *c) or 0))
+        yield from sorted(dict.fromkeys(pairs), key=lambda c: -(likeness(self.bad, self.good, c.pc, c.other) or 0))
 
     def first_pair(self, cut: Cut) -> tuple[Result, Result] | None:
         """The first result of an instruction that differs from that of its counterpart, and that one."""
