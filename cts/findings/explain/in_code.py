@@ -5,7 +5,7 @@ from __future__ import annotations
 from cts.base.heartbeat import heartbeat
 from cts.case.model import Case
 from cts.case.oracle.expectation import Expectation
-from cts.device.driver import LeadingDriver, Outcome
+from cts.device.driver import LeadingDriver
 from cts.judging.judge import OpenDriver, attempt_of, job_for
 from cts.judging.verdict import Verdict
 
@@ -15,8 +15,8 @@ def code_leads(case: Case, driver: OpenDriver, expectation: Expectation) -> tupl
     if not isinstance(driver.driver, LeadingDriver):
         return ()
 
-    def is_right(outcome: Outcome) -> bool:
-        return attempt_of(case, expectation, outcome, 0.0).verdict is Verdict.PASS
-
     heartbeat.doing = f"looking for the wrong line of the code of {case.name} on {driver.spec}"
-    return driver.driver.leads(job_for(driver, case), is_right)
+    return driver.driver.leads(
+        job_for(driver, case),
+        lambda outcome: attempt_of(case, expectation, outcome, 0.0).verdict is Verdict.PASS,
+    )
