@@ -16,7 +16,6 @@ from cts.device.driver import (
     DriverFactory,
     Fault,
     Job,
-    LeadingDriver,
     ListingDriver,
     ModuleDriver,
     ModuleJudge,
@@ -43,6 +42,7 @@ from cts.device.driver import (
 )
 from cts.device.driver_options import among, number, parse, says, seconds
 from cts.device.job import Address, LayoutConversion, Making, MatrixRegion, Memory, ModuleJob, OpaqueMemory, Submitting
+from cts.device.leading import LeadingDriver
 
 __all__ = [
     "Address",

@@ -217,18 +217,6 @@ class ListingDriver(ModuleDriver, Protocol):
 
 
 @runtime_checkable
-class LeadingDriver(Driver, Protocol):
-    """Optional: a driver that finds what is wrong in the code that its compiler makes of a case."""
-
-    def leads(self, job: Job, is_right: Callable[[Outcome], bool]) -> tuple[str, ...]:
-        """Sentences that name lines of the code; () where nothing is sure. `is_right` judges an outcome of the job.
-
-        It may run the case often, for some seconds. As `run`, it must not raise.
-        """
-        ...
-
-
-@runtime_checkable
 class PipelineDriver(ModuleDriver, Protocol):
     """Optional: a driver that makes and submits pipelines, in the ways that a job asks for."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cts.base.heartbeat import heartbeat
 from cts.case.model import Case
 from cts.case.oracle.expectation import Expectation
-from cts.device.driver import LeadingDriver
+from cts.device.leading import LeadingDriver
 from cts.judging.judge import OpenDriver, attempt_of, job_for
 from cts.judging.verdict import Verdict
 

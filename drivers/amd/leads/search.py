@@ -225,8 +225,17 @@ class Search:
         """Whether memory is right with the results of the right code's instruction."""
         if paired(next(iter(self.bad.of[cut.pc].values())), next(iter(self.good.of[cut.other].values()))) is None:
             return False
-        return self.is_right(self.as_in(cut.pc, cut.other)) or (
-            self.bad.half(cut.pc) != self.good.half(cut.other) and self.is_right(self.as_in(cut.pc, cut.other, own_half=False))
+        if self.is_right(self.as_in(cut.pc, cut.other)):
+            return True
+        return self._is_in_other_half(cut) and self.is_right(self.as_in(cut.pc, cut.other, own_half=False))
+
+    def _is_in_other_half(self, cut: Cut) -> bool:
+        """Whether an instruction leaves in a half of a register what its counterpart leaves in the other half."""
+        halves = self.bad.half(cut.pc), self.good.half(cut.other)
+        theirs = self.good.of[cut.other]
+        both = [(r, theirs[place]) for place, r in self.bad.of[cut.pc].items() if place in theirs]
+        return halves[0] != halves[1] and all(
+            same(r.values[m], t.values[n], r.mask & t.mask, halves) for r, t in both for m, n in paired(r, t) or []
         )
 
     def _behind(self, cut: Cut) -> Iterator[Cut]:
