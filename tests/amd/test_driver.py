@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from cts.device.driver import Described, ListingDriver
 from cts.drivers.amd import create
 from cts.drivers.amd.listing import parse
 from cts.drivers.amd.mutants import mutated
+from cts.findings.explain import explain
 from cts.judging.judge import OpenDriver, job, judge
 from cts.judging.verdict import Verdict
 from cts.modules.dispatch import run
@@ -218,3 +220,31 @@ def test_a_swap_with_a_constant_is_a_finding() -> None:
     assert found.verdict is Verdict.CRASH and "v_swap_b32" in found.outcome.detail
     plain = run(file, ["interpreter", f"amd:worker={WORKER},aco=plain"])
     assert plain.status == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "mutant"), [("matrix_memory.strided.padded_store", "load-wait-dropped"), (_HALVES, "mixed-to-other-half")]
+)
+def test_an_explanation_names_the_line_of_a_planted_change(text: str, mutant: str, folder: Path) -> None:
+    driver = opened(folder, mutant=mutant)
+    case, _ = expected(text)
+    if not fits(driver, text, mutant):
+        pytest.skip(f"this Mesa compiles nothing that {mutant} changes")
+    assert isinstance(driver.driver, ListingDriver)
+    code = parse(driver.driver.compiled(job(case, 64).module())["Assembly"])
+    (line,) = [
+        i.line for i, j in zip(code.instructions, mutated(code, mutant).instructions, strict=True) if i.text != j.text
+    ]
+    (said,) = explain(case, driver).code
+    assert re.search(rf"\bline {line}\b|before line {line + 1}\b", said)
+
+
+def test_two_products_that_are_fused_are_one_lead(folder: Path) -> None:
+    """Finding 1 of docs/findings/mesa-26.2.6-radv.md."""
+    (said,) = explain(expected("matrix_arithmetic.environment.multiply_then_add_strict")[0], opened(folder)).code
+    assert "v_pk_fma_f16" in said and "`v_pk_add_f16" in said and "alike in line" in said
+
+
+def test_nothing_is_said_of_code_without_optimisations(folder: Path) -> None:
+    driver = opened(folder, mutant="load-wait-dropped", aco="plain")
+    assert explain(expected("matrix_memory.strided.padded_store")[0], driver).code == ()

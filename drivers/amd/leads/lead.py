@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,9 @@ from cts.drivers.machine.problems import Wrong
 #: What stands directly before an instruction and only waits.
 _IDLE = ("s_wait", "s_nop", "s_delay_alu", "s_clause", "s_barrier", "s_sleep")
 
+
+#: The load that a message on a wait names.
+_LOAD = re.compile(r"which line (\d+),")
 
 #: What waits for loads of a counter are called by.
 _COUNTERS = {"load": "loadcnt", "ds": "dscnt", "km": "kmcnt"}
@@ -65,6 +69,10 @@ def _of_waits(trace: Trace, bad: Ran) -> Lead | None:
     assert bad.problem is not None
     if "may not have delivered" in bad.problem.what:
         pc, what = bad.dispatch.at[1], f"{bad.problem.what}: a wait is missing or leaves too many"
+        load = _LOAD.search(bad.problem.what)
+        if " writes " in bad.problem.what and load is not None:
+            what = f"{bad.problem.what}: a wait is missing, or one of the two writes the wrong register"
+            return Lead((trace.instruction(pc).line, int(load[1])), f"{what}, at {_text(trace, pc)}")
     elif "barrier" in bad.problem.what and bad.dispatch.waiting:
         pc, what = bad.dispatch.waiting[0], f"{bad.problem.what}: a signal is missing"
     else:

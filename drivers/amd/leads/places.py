@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
 from cts.drivers.amd.leads.search import Cut, Search
-from cts.drivers.amd.leads.tracing import Forced, Words
-from cts.drivers.amd.leads.values import part, same, with_part
+from cts.drivers.amd.leads.tracing import Forced, Result, Words
+from cts.drivers.amd.leads.values import Operand, Trace, part, same, with_part
+from cts.drivers.amd.operands import registers
 from cts.drivers.amd.wave import VECTOR, Wave, unpacked
 
 #: Readers that are looked at, counterparts of each, and registers that an unsure cut may have meant.
@@ -43,12 +45,9 @@ class Misplaced:
 def misplaced(search: Search, unsure: list[Cut]) -> Misplaced | None:
     """The first value in another register with which memory is right once it is where it is read."""
     seen = set()
-    for one in (*_of_cuts(search, unsure), *_of_values(search)):
+    for one in chain(_of_cuts(search, unsure), _of_values(search)):
         if one not in seen and (found := _tried(search, one)).explains:
-            # Memory may be right by an access that goes nowhere, too.
-            accesses = "_store" in search.bad.instruction(one.reader).mnemonic
-            if found.by_writer or found.by_copy or found.swapped or not accesses or one.register == one.other:
-                return found
+            return found
         seen.add(one)
     return None
 
@@ -74,22 +73,28 @@ def _of_cuts(search: Search, unsure: list[Cut]) -> Iterator[Misplaced]:
         if pair is None:
             continue
         mine, theirs = pair
-        accesses = bool(mine.stored) or bad.program.steps[cut.pc].counter is not None
-        meant = [o.value for o in search.good.read(theirs)]
-        for operand in (o for o in bad.read(mine) if o.register >= VECTOR):
+        meant = [o.value for o in _data(search.good, theirs)]
+        for operand in _data(bad, mine):
             own = bad.writer(mine.wave, operand.register, mine.issued)
             yield Misplaced(cut.pc, operand.register, cut.pc if own is None else own.pc, operand.register)
-            if accesses:
-                continue  # memory may be right by an access that goes nowhere
             for register in range(VECTOR, VECTOR + min(REGISTERS, bad.program.vectors)):
                 writer = bad.writer(mine.wave, register, mine.issued)
                 one = Misplaced(cut.pc, operand.register, cut.pc if writer is None else writer.pc, register)
                 held = bad.content(mine.wave, register, mine.issued)
-                is_meant = (held is None and register == VECTOR) or any(
+                is_meant = (held is None and register == VECTOR and not mine.stored) or any(
                     same(held, x, mine.mask & theirs.mask) for x in meant if held is not None
                 )
                 if register != operand.register and is_meant and search.is_right(_reading_other(search, one)):
                     yield one
+
+
+def _data(trace: Trace, r: Result) -> list[Operand]:
+    """The vector registers that an instruction read, without addresses: an access that goes nowhere may be right."""
+    i, read = trace.instruction(r.pc), [o for o in trace.read(r) if o.register >= VECTOR]
+    if r.stored:
+        data = registers(i.operands[0 if i.mnemonic.startswith("buffer_") else 1])
+        return [o for o in read if o.register in data]
+    return [] if trace.program.steps[r.pc].counter is not None else read
 
 
 def _of_values(search: Search) -> Iterator[Misplaced]:
@@ -102,8 +107,12 @@ def _of_values(search: Search) -> Iterator[Misplaced]:
                 continue
             mine, theirs = pair
             wrong, right = search.differing(mine, theirs)
-            for operand in (o for o in wrong if o.register >= VECTOR and mine.mask):
-                for source in (o for o in right if not isinstance(o.value, int)):
+            places = [
+                {o.register for o in operands}
+                for operands in ((_data(bad, mine), _data(search.good, theirs)) if mine.stored else (wrong, right))
+            ]
+            for operand in (o for o in wrong if o.register >= VECTOR and mine.mask and o.register in places[0]):
+                for source in (o for o in right if not isinstance(o.value, int) and o.register in places[1]):
                     for made, register in bad.held(mine.wave, source.value, mine.mask, mine.issued)[:2]:
                         if register != operand.register:
                             yield Misplaced(pc, operand.register, made.pc, register)

@@ -186,12 +186,8 @@ def likeness(a: Trace, b: Trace, pc: int, other: int) -> float | None:
         if pairs is None:
             return None
         total += 1
-        rows = [
-            _alike(part(x.values[m], a.half(pc)), part(y.values[n], b.half(other)), x.mask & y.mask)
-            if m >= VECTOR
-            else float(x.values[m] == y.values[n])
-            for m, n in pairs
-        ]
+        mask, halves = x.mask & y.mask, (a.half(pc), b.half(other))
+        rows = [_alike(x.values[m], y.values[n], mask, halves) for m, n in pairs]
         rows += [float(s.data.tobytes() == t.data.tobytes()) for s, t in zip(x.stored, y.stored, strict=False)]
         equal += sum(rows) / max(1, len(rows))
     if not total:
@@ -273,6 +269,9 @@ def like(x: Operand, y: Operand, mask: int) -> bool:
     return (x.register == SCC) == (y.register == SCC) and same(x.value, y.value, mask, (x.half, y.half))
 
 
-def _alike(x: Words, y: Words, mask: int) -> float:
+def _alike(x: Value, y: Value, mask: int, halves: tuple[int | None, int | None]) -> float:
+    """The share of lanes in which two registers, or halves of them, hold the same."""
+    if isinstance(x, int) or isinstance(y, int):
+        return float(isinstance(x, int) and isinstance(y, int) and x == y)
     lanes = unpacked(mask, len(x))
-    return float((x[lanes] == y[lanes]).mean()) if lanes.any() else 0.0
+    return float((part(x, halves[0])[lanes] == part(y, halves[1])[lanes]).mean()) if lanes.any() else 0.0
