@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from cts.drivers.amd.leads.search import Cut, Search
-from cts.drivers.amd.leads.tracing import Forced, Result, Words
+from cts.drivers.amd.leads.tracing import Forced, Result, Value, Words
 from cts.drivers.amd.leads.values import Operand, Trace, part, same, with_part
 from cts.drivers.amd.operands import registers
 from cts.drivers.amd.wave import VECTOR, Wave, unpacked
@@ -73,10 +73,10 @@ def _of_cuts(search: Search, unsure: list[Cut]) -> Iterator[Misplaced]:
         if pair is None:
             continue
         mine, theirs = pair
-        meant = [o.value for o in _data(search.good, theirs)]
-        for operand in _data(bad, mine):
+        for operand, meant in _operands(search, mine, theirs):
             own = bad.writer(mine.wave, operand.register, mine.issued)
-            yield Misplaced(cut.pc, operand.register, cut.pc if own is None else own.pc, operand.register)
+            if operand.register in {o.register for o in _data(bad, mine)}:
+                yield Misplaced(cut.pc, operand.register, cut.pc if own is None else own.pc, operand.register)
             for register in range(VECTOR, VECTOR + min(REGISTERS, bad.program.vectors)):
                 writer = bad.writer(mine.wave, register, mine.issued)
                 one = Misplaced(cut.pc, operand.register, cut.pc if writer is None else writer.pc, register)
@@ -86,6 +86,14 @@ def _of_cuts(search: Search, unsure: list[Cut]) -> Iterator[Misplaced]:
                 )
                 if register != operand.register and is_meant and search.is_right(_reading_other(search, one)):
                     yield one
+
+
+def _operands(search: Search, mine: Result, theirs: Result) -> Iterator[tuple[Operand, list[Value]]]:
+    """The vector operands of an instruction, each with what its counterpart read for the same purpose."""
+    data, right = ({o.register for o in _data(t, r)} for t, r in ((search.bad, mine), (search.good, theirs)))
+    for operand in (o for o in search.bad.read(mine) if o.register >= VECTOR):
+        is_data = operand.register in data
+        yield operand, [o.value for o in search.good.read(theirs) if (o.register in right) == is_data]
 
 
 def _data(trace: Trace, r: Result) -> list[Operand]:

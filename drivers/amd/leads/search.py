@@ -207,7 +207,7 @@ class Search:
             return False
         depth = DEPTH
         if mine.mnemonic == theirs.mnemonic:
-            if self.bad.program.steps[cut.pc].counter is not None:
+            if self.bad.program.steps[cut.pc].counter is not None and pair[0].loaded == pair[1].loaded:
                 return False  # a load that is right by itself: what is wrong is in memory
             # Code without optimisations has a sign as an instruction of its own: it is missing here if it is lost.
             depth = int(not _PASSING.match(mine.mnemonic) and not re.search(r"-[|vs]|\|", mine.text))

@@ -50,6 +50,7 @@ class Result(NamedTuple):
 
     `wave` numbers the waves of a run, `pc` the instructions, `turn` the executions of this one by this wave, from 0 on.
     `mask` are the lanes that were active, and `issued` is how many results there were when it was executed.
+    `loaded` are the addresses of what it loaded.
     """
 
     wave: int
@@ -59,6 +60,7 @@ class Result(NamedTuple):
     issued: int
     values: Mapping[int, Value]
     stored: tuple[Store, ...] = ()
+    loaded: tuple[bytes, ...] = ()
 
 
 class Entry(NamedTuple):
@@ -103,12 +105,17 @@ class Traced(Dispatch):
         #: The wave, instruction and turn that are executed.
         self.at = 0, 0, 0
         self._stores: list[Store] = []
+        self._loaded: list[bytes] = []
         self._tap(self.memory, "")
         return self
 
     def _tap(self, memory: Any, name: str) -> None:
-        """Have a memory keep what is written, or write what is forced."""
-        write = memory.write
+        """Have a memory keep where it is read and what is written, or write what is forced."""
+        read, write = memory.read, memory.write
+
+        def tapped_read(addresses: Any, size: int, where: str) -> Any:
+            self._loaded.append(addresses.tobytes())
+            return read(addresses, size, where)
 
         def tapped(addresses: Any, values: Any, where: str) -> None:
             number, pc, turn = self.at
@@ -122,7 +129,7 @@ class Traced(Dispatch):
                 for store in instead:
                     write(store.addresses, store.data, where)
 
-        memory.write = tapped
+        memory.read, memory.write = tapped_read, tapped
 
     def _waves(self, group: Workgroup, given: list[int | Place]) -> Iterator[Wave]:
         self._tap(group.lds, "lds")
@@ -155,7 +162,7 @@ class Traced(Dispatch):
             self.entries.append(Entry(w.number, END, w.exec, w.scc, len(self.results)))
 
     def _execute(self, w: Wave, step: Step, pc: int, turn: int) -> None:
-        self._stores = []
+        self._stores, self._loaded = [], []
         if pc in self.forced.before:
             self.forced.before[pc](w, turn, w.exec)
         mask = w.exec
@@ -164,7 +171,7 @@ class Traced(Dispatch):
             self.forced.behind[pc](w, turn, mask)
         if pc in self.forced.flipped:
             w.pc = pc + 1 if w.pc != pc + 1 else self.target(pc)
-        made = Result(w.number, pc, turn, mask, len(self.results), {}, tuple(self._stores))
+        made = Result(w.number, pc, turn, mask, len(self.results), {}, tuple(self._stores), tuple(self._loaded))
         done = partial(self._done, step=step, made=made)
         if step.counter is not None and w.pending[step.counter] and step.writes:
             load = w.pending[step.counter].pop()
