@@ -100,7 +100,7 @@ def _data(trace: Trace, r: Result) -> list[Operand]:
     """The vector registers that an instruction read, without addresses: an access that goes nowhere may be right."""
     i, read = trace.instruction(r.pc), [o for o in trace.read(r) if o.register >= VECTOR]
     if r.stored:
-        data = registers(i.operands[0 if i.mnemonic.startswith("buffer_") else 1])
+        data = registers(i.operands[0 if i.mnemonic.startswith("buffer_") or "_addtid_" in i.mnemonic else 1])
         return [o for o in read if o.register in data]
     return [] if trace.program.steps[r.pc].counter is not None else read
 
