@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -46,49 +46,46 @@ def within(trace: Trace, start: Entry, end: Entry | None) -> list[Result]:
     return [r for r in trace.results[start.at : stop] if r.wave == start.wave]
 
 
-def with_masks(trace: Trace, good: Sequence[Entry], place: int | None) -> Forced:
-    """Every block with the lanes with which the right code leaves it: behind what sets lanes, and at its end.
+def with_masks(trace: Trace, good: Trace, entries: Sequence[Entry], place: int | None) -> Forced:
+    """Every block with the lanes of the right code, which entered blocks so: where lanes are set, and at its end.
 
     Also at a place where something may be missing that sets lanes.
     """
-    leaves: dict[tuple[int, str, int], int] = {}
     visits: Counter[tuple[int, str]] = Counter()
-    for wave in {e.wave for e in good}:
-        mine = [e for e in good if e.wave == wave]
-        for e, following in pairwise(mine):
-            leaves[wave, e.label, visits[wave, e.label]] = following.mask
+    masks: dict[tuple[int, str, int], list[int]] = {}
+    for wave in {e.wave for e in entries}:
+        for e, following in pairwise(e for e in entries if e.wave == wave):
+            changes = [int(r.values[MASK]) for r in within(good, e, following) if MASK in r.values]
+            masks[wave, e.label, visits[wave, e.label]] = [*changes, following.mask]
             visits[wave, e.label] += 1
     entered: Counter[tuple[int, str]] = Counter()
+    done: Counter[tuple[int, str, int]] = Counter()
 
-    def enter(w: Wave, label: str) -> None:
-        entered[w.number, label] += 1
-
-    def force(w: Wave, label: str) -> None:
-        mask = leaves.get((w.number, label, entered[w.number, label] - 1))
-        if mask is not None:
-            w.set_exec(mask)
+    def force(w: Wave, label: str, *, last: bool) -> None:
+        visit = w.number, label, entered[w.number, label] - 1
+        if visit in masks:
+            w.set_exec(masks[visit][-1] if last else masks[visit][: done[visit] + 1][-1])
+            done[visit] += not last
 
     starts = trace.program.listing.starts
-    setters = {r.pc for r in trace.results if MASK in r.values}
-    ends = {n - 1 for n in starts if n} | {branch for label in starts.values() if (branch := leaving(trace, label))}
-    before: dict[int, Force] = {}
+    ends = {n - 1 for n in starts if n} | {at for label in starts.values() if (at := leaving(trace, label))}
     ends |= set() if place is None else {place}
+    before: dict[int, Force] = {}
     for pc in {*starts, *ends}:
         label = trace.blocks[pc]
 
-        def at(w: Wave, turn: int, mask: int, pc: int = pc, label: str = label) -> None:
-            if pc in starts:
-                enter(w, label)
+        def at_place(w: Wave, turn: int, mask: int, pc: int = pc, label: str = label) -> None:
+            entered[w.number, label] += pc in starts
             if pc in ends:
-                force(w, label)
+                force(w, label, last=True)
 
-        before[pc] = at
-    behind = {pc: partial(_behind, force=force, label=trace.blocks[pc]) for pc in setters}
-    return Forced(before=before, behind=behind)
+        before[pc] = at_place
 
+    def behind(w: Wave, turn: int, mask: int, label: str) -> None:
+        force(w, label, last=False)
 
-def _behind(w: Wave, turn: int, mask: int, force: Callable[[Wave, str], None], label: str) -> None:
-    force(w, label)
+    setters = {r.pc for r in trace.results if MASK in r.values}
+    return Forced(before=before, behind={pc: partial(behind, label=trace.blocks[pc]) for pc in setters})
 
 
 def setting(results: Sequence[Result], what: int) -> Result | None:

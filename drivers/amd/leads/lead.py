@@ -133,7 +133,7 @@ def _of_flow(search: Search, parted: flow.Parting, good: Ran) -> Lead | None:
     if a is not None and b is not None and (found := _behind(search, Cut(a.pc, b.pc))) is not None:
         return found
     first, last = flow.bare(search.bad, mine, search.good, parted.block, b)
-    if not search.is_right(flow.with_masks(search.bad, good.dispatch.entries, None if a else last)):
+    if not search.is_right(flow.with_masks(search.bad, search.good, good.dispatch.entries, None if a else last)):
         return None
     why = f"lanes {parted.entered.mask:#x} are active behind it, and {right.mask:#x} should be"
     if a is not None:
