@@ -7,8 +7,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import partial
 
-from msgspec import structs
-
 from cts.base.errors import HarnessTrouble
 from cts.device.driver import Job, Outcome, Status
 from cts.drivers.amd.interface import Place, Pushed, arguments, interface
@@ -142,7 +140,7 @@ class AmdDriver(VulkanDriver):
         except HarnessTrouble as trouble:
             raise HarnessTrouble(trouble.code, trouble.what, trouble.where, remedy) from trouble
         self._executor, self._amd = executor, options
-        self._plain: AmdDriver | None = None
+        self._others: list[AmdDriver] = []
         name = self.description.device.name
         if options.chip.upper() not in name.upper():
             self.close()
@@ -165,17 +163,25 @@ class AmdDriver(VulkanDriver):
         """The same as data, found beside the code without ACO's optimisations, which must be right."""
         if self._amd.aco == "plain":
             return None
-        if self._plain is None:
-            self._plain = AmdDriver(structs.replace(self._amd, aco="plain", mutant=""))
-        mine, theirs = self._code(job), self._plain._code(job)
-        if mine is None or theirs is None:
+        mine, good = self._code(job), self._other_code(job)
+        if mine is None or good is None:
             return None
-        (item, bad), (_, good) = mine, theirs
+        item, bad = mine
 
         def right(after: tuple[bytes | None, ...]) -> bool:
             return is_right(batches.outcome_of(item, 0, Done(item.number, (after,))))
 
         return found_beside(bad, good, right)
+
+    def _other_code(self, job: Job) -> Code | None:
+        """The code of a case that ACO makes without its optimisations; None if it cannot be run."""
+        for number, options in enumerate(self._amd.others()):
+            if number == len(self._others):
+                self._others.append(AmdDriver(options))
+            found = self._others[number]._code(job)
+            if found is not None:
+                return found[1]
+        return None
 
     def _code(self, job: Job) -> tuple[batches.Item, Code] | None:
         """The code of a case; None if it cannot be run."""
@@ -194,6 +200,6 @@ class AmdDriver(VulkanDriver):
             return None
 
     def close(self) -> None:
-        if self._plain is not None:
-            self._plain.close()
+        for other in self._others:
+            other.close()
         super().close()
