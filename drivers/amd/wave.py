@@ -56,7 +56,7 @@ class Wave:
     """A wave of `lanes` invocations, `present` the mask of those that there are.
 
     `v` are the vector registers, uint32 (registers + 1, lanes), with views of them as other types; `s` the scalar ones,
-    and `scratch` each lane's own memory, uint8 (lanes, bytes). `number` tells it from the other waves of a run.
+    and `scratch` each lane's own memory, uint8 (lanes, bytes). `number` counts the waves of a run.
     """
 
     lanes: int

@@ -1,4 +1,4 @@
-"""What a driver says of the code that its compiler made of a failing case."""
+"""The driver's sentences about compiled code of a failing case."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Code(NamedTuple):
 
 
 def found_beside(bad: Code, good: Code, is_right: Callable[[tuple[bytes | None, ...]], bool]) -> Lead | None:
-    """The lead of code that leaves wrong memory beside code that leaves right one; None if there is none."""
+    """The lead of code that leaves wrong memory beside code that leaves right one; None if nothing is sure."""
     right = _ran(good, Forced(), is_right, keeps=True)
     wrong = _ran(bad, Forced(), is_right, keeps=True)
     if wrong.right or not right.right:

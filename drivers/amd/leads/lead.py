@@ -27,7 +27,7 @@ _COUNTERS = {"load": "loadcnt", "ds": "dscnt", "km": "kmcnt"}
 
 @dataclass(frozen=True)
 class Lead:
-    """Lines of the listing of which one is wrong, or stands beside something that is missing; and why, in a sentence.
+    """Lines of the listing, one of which is wrong or next to a missing instruction; and the reason, in a sentence.
 
     `between` are the first and the last of the lines among which something is missing, if it is.
     """
@@ -105,9 +105,10 @@ def _of_place(trace: Trace, m: Misplaced) -> Lead:
         return Lead(lines, f"{reader}: memory is right if it reads the other half of {here}{other}")
     if m.by_writer and not m.by_copy:
         return Lead((writing,), f"{writer}: memory is right if it writes {here} and leaves {there} as it is")
-    what = f"{reader} reads {here}, and the value that belongs there is in {there}, where {writer} put it"
+    put = "from the beginning" if m.reader == m.writer else f"where {writer} put it"
+    what = f"{reader} reads {here}, and the value that belongs there is in {there}, {put}"
     lines = (reading, writing) if m.by_reader else (writing, reading)
-    if m.by_copy or m.swapped:
+    if m.reader != m.writer and (m.by_copy or m.swapped):
         kind = "a copy" if m.by_copy else "an exchange"
         why = f"{what}: {kind} between the two lines is missing, or one of them has the wrong register"
         return Lead(lines, why, (min(lines), max(lines)))

@@ -28,7 +28,7 @@ from cts.drivers.machine.problems import Problem
 
 
 class Ran(NamedTuple):
-    """A run: what was kept of it, whether all memory is right, and what ended it if anything did."""
+    """A run with its recorded results, whether all memory is right, and the problem that ended it."""
 
     dispatch: Traced
     right: bool
@@ -101,7 +101,7 @@ class Search:
         return [other for _, other in sorted(alike, key=lambda one: (-one[0], self.lost[one[1]]))]
 
     def cuts(self, before: int | None = None) -> Iterator[Cut]:
-        """Instructions of which one in the right code has the right results; those of the first results alone."""
+        """Cuts in the order of their first unknown results, as far as these come `before` a number of results."""
         for pc in sorted(self.unknown, key=self.unknown.__getitem__):
             if before is not None and self.unknown[pc] >= before:
                 break

@@ -26,7 +26,7 @@ END = "the end"
 #: Results that are kept, at most.
 MOST = 60_000
 
-#: Scalar instructions that leave SCC as it is.
+#: Scalar instructions without an effect on SCC.
 _WITHOUT_SCC = (
     *("s_load", "s_buffer", "s_mov", "s_cmov", "s_branch", "s_cbranch", "s_wait", "s_nop", "s_delay", "s_clause"),
     *("s_barrier", "s_sendmsg", "s_end", "s_getpc", "s_pack", "s_mul", "s_sleep", "s_setprio", "s_cselect"),
@@ -110,7 +110,7 @@ class Traced(Dispatch):
         return self
 
     def _tap(self, memory: Any, name: str) -> None:
-        """Have a memory keep where it is read and what is written, or write what is forced."""
+        """Record a memory's reads and writes, and write forced bytes instead."""
         read, write = memory.read, memory.write
 
         def tapped_read(addresses: Any, size: int, where: str) -> Any:
