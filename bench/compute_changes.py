@@ -9,9 +9,9 @@ looked for no more then. Cases that the driver cannot run, or that fail anyway, 
 than all are found.
 
 With `--leads N` a change is looked for until N cases find it, and the driver's lead of each such failure (`cts explain`
-prints it) is judged. A lead of one to four lines *names* the line if it is among them. A lead that says that something is
-missing among 24 lines at most is *near* if the line is one of these. All other leads *mislead*. Exit status 1 also if
-one misleads, or too few name the line.
+prints it) is judged. A lead of one to four lines *names* the line if it is among them. A lead that says that something
+is missing among 24 lines at most is *near* if the line is one of these. All other leads *mislead*. Exit status 1 also
+if one misleads, or too few name the line.
 """
 
 from __future__ import annotations
