@@ -1,13 +1,15 @@
 """How many modules of ordinary compute shaders the driver `amd` runs: `python bench/amd_compute.py DIR -d SPEC`.
 
     python bench/families.py ggml_compute PATH --modules DIR      ggml's shaders, PATH a repository of ggml
-    python bench/amd_compute.py DIR --host PATH -d amd:worker=COMMAND [--each N] [--files FOLDER] [--compared]
+    python bench/amd_compute.py DIR --host PATH -d amd:worker=COMMAND [--each N] [--files FOLDER]
+        [--compared | --against SPEC]
 
 Of ggml's modules N are taken, evenly over their sorted names, with the specialisation constants that its host gives;
 beside them all dispatch files of tests/dispatch: those for subgroups of 8 in subgroups of 32, compared with the
-interpreter. Without `--compared` only the driver runs each. With it the
-interpreter runs each, too, and both must leave the same memory, floats within 1 %. Push constants are small numbers:
-accesses outside buffers read zeros and write nothing (robustBufferAccess2). Words of 16 bits are normal numbers.
+interpreter. Without `--compared` only the driver runs each. With it the interpreter runs each, too, and both must leave
+the same memory, floats within 1 %; with `--against` another driver does, such as `amd` of another chip, which takes
+seconds where the interpreter takes a minute. Push constants are small numbers: accesses outside buffers read zeros and
+write nothing (robustBufferAccess2). Words of 16 bits are normal numbers.
 """
 
 from __future__ import annotations
@@ -93,17 +95,17 @@ def _filled(found: re.Match[str], of_rows: bool) -> str:
     return f"{space}{name}: {_NUMBER.sub(str(number), value)}{rest}"
 
 
-def judged(file: Path, driver: str, compared: bool) -> list[Counted]:
-    """What becomes of the cases of a dispatch file."""
+def judged(file: Path, driver: str, against: str) -> list[Counted]:
+    """What becomes of the cases of a dispatch file, compared with a driver `against` it if that is not ""."""
     found = []
-    for result in run_cases(file, [INTERPRETER, driver] if compared else [driver]):
+    for result in run_cases(file, [against, driver] if against else [driver]):
         ran, name = result.runs[-1], f"{file.stem} {result.dispatch.case}".rstrip()
         verdict, detail = ran.verdict.value, ran.outcome.detail
         if ran.verdict is Verdict.FAIL and ran.differences:
             d = ran.differences[0]
             detail = f"{d.count} of {d.total} of {d.buffer} differ from {d.against}, first {d.first[:1]}"
             verdict = "near" if near(ran, result.runs[0]) else "differs"
-        elif compared and not result.runs[0].outputs and verdict == "pass":
+        elif against and not result.runs[0].outputs and verdict == "pass":
             verdict, detail = "not compared", result.runs[0].outcome.detail
         lacking = (ran.outcome.lacking or (detail,)) if ran.verdict is Verdict.UNSUPPORTED else ()
         found.append(Counted(name, verdict, lacking, detail))
@@ -118,7 +120,9 @@ def main() -> int:
     parser.add_argument("-d", "--driver", required=True, metavar="SPEC")
     parser.add_argument("--each", type=int, default=130, metavar="N")
     parser.add_argument("--files", type=Path, required=True, metavar="FOLDER")
-    parser.add_argument("--compared", action="store_true")
+    reference = parser.add_mutually_exclusive_group()
+    reference.add_argument("--compared", dest="against", action="store_const", const=INTERPRETER)
+    reference.add_argument("--against", default="", metavar="SPEC")
     parser.add_argument("--part", default="0/1", metavar="N/M", help="every M-th, from the N-th on")
     given = parser.parse_args()
     own = [path for folder in ("agreed", "shaders") for path in sorted((OWN / folder).glob("*.yaml"))]
@@ -131,7 +135,7 @@ def main() -> int:
             file = in_waves(path, given.files) if path.suffix == ".yaml" else path
             if path.suffix == ".spv":
                 file = written(path, given.files, ggml_compute.given_to(path.stem, found))
-            counted += judged(file, given.driver, given.compared)
+            counted += judged(file, given.driver, given.against)
         except CtsError as e:
             counted.append(Counted(path.stem, "error", (), str(e)))
         last = counted[-1]

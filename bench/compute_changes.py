@@ -1,12 +1,17 @@
 """How soon drawn cases of the area `compute` show changes of one instruction of the code that RADV compiles them to.
 
-    python bench/compute_changes.py -d 'amd:worker=COMMAND' [--cases N] [--seed N] [--change NAME ...]
+    python bench/compute_changes.py -d 'amd:worker=COMMAND' [--cases N] [--seed N] [--change NAME ...] [--leads N]
 
 Each change is of general code, as a compiler's mistake could be: EXEC that is not restored, a wait or a barrier that is
 missing, a register that something else has overwritten, the wrong half, a comparison that differs of NaN alone. It is
 made in the first instruction that it fits. A change is found by a case that passes without it, and not with it; it is
 looked for no more then. Cases that the driver cannot run, or that fail anyway, show nothing. Exit status 1 if fewer
 than all are found.
+
+With `--leads N` a change is looked for until N cases find it, and the driver's lead of each such failure (`cts explain`
+prints it) is judged. A lead of one to four lines *names* the line if it is among them. A lead that says that something
+is missing among 24 lines at most is *near* if the line is one of these. All other leads *mislead*. Exit status 1 also
+if one misleads, or too few name the line.
 """
 
 from __future__ import annotations
@@ -23,13 +28,16 @@ from measuring import Figure, concluded
 from msgspec import structs
 
 from cts.case.model import Case
+from cts.case.oracle.expectation import Expectation
+from cts.device.driver import Outcome
 from cts.drivers.amd import machine
 from cts.drivers.amd.driver import AmdDriver, Executor
-from cts.drivers.amd.listing import Listing, instruction
+from cts.drivers.amd.leads import Lead
+from cts.drivers.amd.listing import Listing, instruction, parse
 from cts.drivers.amd.module import Compile
 from cts.drivers.vulkan.session import Loss
 from cts.drivers.vulkan.worker.protocol import Done, Run
-from cts.judging.judge import judge
+from cts.judging.judge import OpenDriver, attempt_of, job_for, judge
 from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running.drawing import draws_of
@@ -134,6 +142,36 @@ class Changing(Executor):
         return super().execute(run, made, make)
 
 
+#: Lines that a lead may say to name one, or to be near it; the share of leads that must name the line.
+NAMED, NEAR, SHARE = 4, 24, 0.8
+
+
+def judged_lead(lead: Lead | None, line: int) -> str:
+    """Whether a lead names the line that was changed."""
+    if lead is None:
+        return "says nothing"
+    if line in lead.lines and len(lead.lines) <= NAMED:
+        return "names the line"
+    first, last = lead.between or (0, -1)
+    return "is near" if first <= line <= last < first + NEAR else "misleads"
+
+
+def lead_of(opened: OpenDriver, changing: Changing, case: Case, expectation: Expectation) -> tuple[str, Lead | None]:
+    """The driver's lead of a failure by the change that is set, and what it is worth."""
+    driver = opened.driver
+    assert isinstance(driver, AmdDriver) and changing.last is not None
+    whole = parse(changing.last[1].listing["Assembly"]).instructions
+    changed = applied(parse(changing.last[1].listing["Assembly"]), changing.change).instructions
+    (line,) = [i.line for i, j in zip(changed, whole, strict=True) if i.text != j.text]
+
+    def is_right(outcome: Outcome) -> bool:
+        return attempt_of(case, expectation, outcome, 0.0).verdict is Verdict.PASS
+
+    changing._programs.clear()
+    lead = driver.lead(job_for(opened, case), is_right)
+    return judged_lead(lead, line), lead
+
+
 def memory_of(found: Done | Loss) -> object:
     """What a run left, to compare it with another one's."""
     return found.sets if isinstance(found, Done) else found.status
@@ -145,16 +183,18 @@ def main() -> int:
     parser.add_argument("-d", "--driver", required=True, metavar="SPEC")
     parser.add_argument("--cases", type=int, default=500)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--leads", type=int, default=0, metavar="N")
     parser.add_argument("--change", nargs="+", choices=CHANGES, default=list(CHANGES), metavar="NAME")
     given = parser.parse_args()
     opened, oracle, start = open_driver(given.driver), registry.oracle(), time.monotonic()
     driver = opened.driver
     assert isinstance(driver, AmdDriver) and isinstance(driver._machine, Executor)
-    changing = driver._machine = Changing(driver._machine._options)
+    changing = driver._machine = driver._executor = Changing(driver._machine._options)
     machine.mutated = lambda listing, _: applied(listing, changing.change) if changing.change else listing
     changing._options = structs.replace(changing._options, mutant="of this bench")
     draws = draws_of(["compute"], opened.capabilities, given.seed)["compute"]
     left, found, verdicts = list(given.change), dict[str, int](), Counter[str]()
+    times, leads = Counter[str](), Counter[str]()
     for number in range(1, given.cases + 1):
         case = draws.example(number)
         if not left or not isinstance(case, Case):
@@ -172,20 +212,34 @@ def main() -> int:
             if memory_of(changing.execute(run, made, make)) != before:
                 judged = judge(opened, case, expectation)
                 if judged.verdict not in (Verdict.PASS, Verdict.UNSUPPORTED):
-                    found[name] = number
-                    left.remove(name)
+                    found.setdefault(name, number)
+                    times[name] += 1
+                    if times[name] >= given.leads:
+                        left.remove(name)
                     print(f"{name}: case {number}, {judged.verdict.value}", flush=True)
+                    if given.leads:
+                        worth, lead = lead_of(opened, changing, case, expectation)
+                        leads[worth] += 1
+                        print(f"    the lead {worth}{f': {lead.lines}, {lead.why}' if lead else ''}", flush=True)
             changing.change = ""
     opened.driver.close()
     for name in left:
-        print(f"{name}: not found")
+        print(f"{name}: {'found too seldom' if name in found else 'not found'}")
     ran = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
     print(f"{sum(verdicts.values())} cases: {ran}; {time.monotonic() - start:.0f} s")
     middle = sorted(found.values())[len(found) // 2] if found else 0
-    return concluded(
+    figures = [
         Figure("changes found", len(found), at_least=len(given.change)),
         Figure("cases until the middle one is found", middle),
-    )
+    ]
+    if given.leads:
+        figures += [
+            Figure("leads that name the line", leads["names the line"], at_least=SHARE * leads.total()),
+            Figure("leads that are near the line", leads["is near"]),
+            Figure("leads that mislead", leads["misleads"], at_most=0),
+            Figure("failures without a lead", leads["says nothing"]),
+        ]
+    return concluded(*figures)
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ from cts.device.driver import (
 )
 from cts.device.driver_options import among, number, parse, says, seconds
 from cts.device.job import Address, LayoutConversion, Making, MatrixRegion, Memory, ModuleJob, OpaqueMemory, Submitting
+from cts.device.leading import LeadingDriver
 
 __all__ = [
     "Address",
@@ -59,6 +60,7 @@ __all__ = [
     "Feature",
     "Job",
     "LayoutConversion",
+    "LeadingDriver",
     "ListingDriver",
     "Making",
     "MatrixRegion",

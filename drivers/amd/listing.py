@@ -7,6 +7,7 @@ Modifiers" and "Syntax of GFX12 Instructions" of LLVM's documentation. After a s
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
@@ -111,6 +112,12 @@ class Listing:
     instructions: tuple[Instruction, ...]
     labels: Mapping[str, int]
     constants: bytes = b""
+
+    @property
+    def starts(self) -> dict[int, str]:
+        """The labels of blocks by the number of their first instruction, where one block alone begins."""
+        count = Counter(self.labels.values())
+        return {n: label for label, n in self.labels.items() if count[n] == 1 and not label.startswith("@")}
 
 
 def parse(text: str) -> Listing:

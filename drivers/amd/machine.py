@@ -174,7 +174,7 @@ class Dispatch:
             if not left & 0xFFF:
                 check_limits(left, self._deadline)
             if w.in_flight:
-                _check_flight(w, step)
+                check_flight(w, step)
             if not step.reads <= w.written:
                 self._note_unwritten(w, step)
             step.run(w)
@@ -197,7 +197,7 @@ class Dispatch:
             w.written.add(register)
 
 
-def _check_flight(w: Wave, one: Step) -> None:
+def check_flight(w: Wave, one: Step) -> None:
     """Raise Wrong where an instruction touches a register that a load has not delivered.
 
     Loads of one counter are delivered in order, so that a later one may write what an earlier one does.

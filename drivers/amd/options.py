@@ -25,6 +25,9 @@ RDNA3 = ("navi31",)
 #: What makes Mesa compile for a chip without one.
 SHIM = "libamdgpu_noop_drm_shim.so"
 
+#: What keeps ACO from optimising.
+_PLAIN = "noopt,novn,nosched,nosched-ilp,nosched-vopd"
+
 DEFAULT_MAX_STEPS = 10_000_000
 
 
@@ -119,6 +122,13 @@ class Options(msgspec.Struct, frozen=True):
             journal=self.journal,
         )
 
+    def others(self) -> tuple[Options, Options]:
+        """The same without optimisations; and, as that may take too many registers, with all that keeps them few."""
+        plain = msgspec.structs.replace(self, aco="plain", mutant="")
+        *before, python = split(self.worker) or [sys.executable]
+        scheduled = shlex.join([*before, "env", "ACO_DEBUG=noopt", python])
+        return plain, msgspec.structs.replace(plain, aco="optimise", worker=scheduled)
+
     def command(self) -> str:
         """The worker's command with Mesa's shim in its environment.
 
@@ -131,5 +141,5 @@ class Options(msgspec.Struct, frozen=True):
         if not self.icd:
             environment.append("VK_LOADER_DRIVERS_SELECT=*radeon*")
         if self.aco == "plain":
-            environment.append("ACO_DEBUG=noopt,novn,nosched,nosched-ilp,nosched-vopd")
+            environment.append(f"ACO_DEBUG={_PLAIN}")
         return shlex.join([*before, "env", *environment, python])

@@ -56,7 +56,7 @@ class Wave:
     """A wave of `lanes` invocations, `present` the mask of those that there are.
 
     `v` are the vector registers, uint32 (registers + 1, lanes), with views of them as other types; `s` the scalar ones,
-    and `scratch` each lane's own memory, uint8 (lanes, bytes).
+    and `scratch` each lane's own memory, uint8 (lanes, bytes). `number` counts the waves of a run.
     """
 
     lanes: int
@@ -64,6 +64,7 @@ class Wave:
     present: int
     vectors: int
     poison: int = POISON
+    number: int = 0
     pc: int = 0
     scc: int = 0
     done: bool = False

@@ -239,6 +239,8 @@ def _accumulating() -> Iterator[Case]:
     halves = f16(2.0) | f16(3.0) << 16, f16(5.0) | f16(7.0) << 16
     before = {"v0": f32(0.5), "v1": halves[0], "v2": halves[1]}
     yield Case("v_dot2acc_f32_f16 v0, v1, v2", before, {"v0": f32(31.5)})
+    brains = {"v0": f32(0.5), "v1": 0x40404000, "v2": 0x40E040A0}
+    yield Case("v_dot2acc_f32_bf16 v0, v1, v2", brains, {"v0": f32(31.5)})
     yield Case("v_fmac_dx9_zero_f32 v0, v1, v2", {"v0": f32(3.0), "v1": 0, "v2": f32(INF)}, {})
 
 

@@ -11,11 +11,13 @@ import pytest
 import cts
 from cts.case.model import Case
 from cts.case.oracle.expectation import Expectation
-from cts.device.driver import Described, ListingDriver
+from cts.device.driver import Described, ListingDriver, Outcome
 from cts.drivers.amd import create
-from cts.drivers.amd.listing import parse
+from cts.drivers.amd.driver import AmdDriver
+from cts.drivers.amd.listing import Listing, parse
 from cts.drivers.amd.mutants import mutated
-from cts.judging.judge import OpenDriver, job, judge
+from cts.findings.explain import explain
+from cts.judging.judge import OpenDriver, attempt_of, job, job_for, judge
 from cts.judging.verdict import Verdict
 from cts.modules.dispatch import run
 from cts.plugins import registry
@@ -218,3 +220,42 @@ def test_a_swap_with_a_constant_is_a_finding() -> None:
     assert found.verdict is Verdict.CRASH and "v_swap_b32" in found.outcome.detail
     plain = run(file, ["interpreter", f"amd:worker={WORKER},aco=plain"])
     assert plain.status == 0
+
+
+#: Planted changes whose lead names the line; the others' leads say nothing.
+NAMED = {
+    "load-wait-dropped", "store-offset", "store-of-next-register", "store-address", "load-offset", "shift-by-one-more",
+    "product-swapped", "sum-is-difference", "packed-half", "comparison-twin", "loop-condition",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "mutant"), [(text, m) for text, mutants in KILLS.items() for m in mutants])
+def test_the_lead_of_a_planted_change_does_not_mislead(text: str, mutant: str, folder: Path) -> None:
+    driver = opened(folder, mutant=mutant)
+    case, expectation = expected(text)
+    assert isinstance(driver.driver, AmdDriver)
+    code = parse(driver.driver.compiled(job(case, 64).module())["Assembly"]).instructions
+    changed = mutated(Listing(code, {}), mutant).instructions
+    lines = {i.line for i, j in zip(code, changed, strict=True) if i.text != j.text}
+    if not lines:
+        pytest.skip(f"this Mesa compiles nothing that {mutant} changes")
+
+    def is_right(outcome: Outcome) -> bool:
+        return attempt_of(case, expectation, outcome, 0.0).verdict is Verdict.PASS
+
+    lead = driver.driver.lead(job_for(driver, case), is_right)
+    if lead is not None:
+        between = range(lead.between[0], lead.between[1] + 1) if lead.between else ()
+        assert lines & {*lead.lines, *between}
+    assert lead is not None or mutant not in NAMED
+
+
+def test_two_products_that_are_fused_are_one_lead(folder: Path) -> None:
+    """Finding 1 of docs/findings/mesa-26.2.6-radv.md."""
+    (said,) = explain(expected("matrix_arithmetic.environment.multiply_then_add_strict")[0], opened(folder)).code
+    assert "v_pk_fma_f16" in said and "`v_pk_add_f16" in said and "alike in line" in said
+
+
+def test_nothing_is_said_of_code_without_optimisations(folder: Path) -> None:
+    driver = opened(folder, mutant="load-wait-dropped", aco="plain")
+    assert explain(expected("matrix_memory.strided.padded_store")[0], driver).code == ()

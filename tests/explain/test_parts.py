@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import get_args
 
@@ -17,10 +18,11 @@ from cts.findings.explain.changes import changes
 from cts.findings.explain.picture import COLS, ROWS, picture
 from cts.findings.explain.ranking import SAMPLE, sample
 from cts.findings.explain.results import compared
+from cts.findings.explain.text import lines as lines_of
 from cts.judging.judge import OpenDriver
 from cts.judging.verdict import Verdict
 from tests.case_builder import corpus_case
-from tests.explain.drivers import ORACLE, Device
+from tests.explain.drivers import ORACLE, Device, device
 
 
 def test_every_instruction_has_facts() -> None:
@@ -109,3 +111,21 @@ def test_equal_sums_that_differ_are_nothing_else() -> None:
     assert explained.verdict is Verdict.FAIL and [a.what for a in explained.as_if] == [words]
     assert [one.text for one in explained.leaves] == ["wrong(MatrixReduce, result=apart)"]
     assert explained.facts[0] == "CM-021"
+
+
+class Leading(Device):
+    """A device that knows which line of its code is wrong, as long as a right memory is told from a wrong one."""
+
+    def leads(self, job: Job, is_right: Callable[[Outcome], bool]) -> tuple[str, ...]:
+        outcomes = self.wrong.run(job), self.right.run(job)
+        return ("line 7 is wrong",) if list(map(is_right, outcomes)) == [False, True] else ()
+
+
+def test_what_a_driver_says_of_its_code_is_part_of_an_explanation() -> None:
+    case = corpus_case("tensor_addressing.clamp.mirrored_two_rows")
+    driver = Leading("mirror-edge-twice", lambda case: True)
+    found = explain(case, OpenDriver("leading", driver, driver.capabilities()), ORACLE)
+    assert found.verdict is Verdict.FAIL
+    assert found.code == ("line 7 is wrong",)
+    assert ("in the compiled code: line 7 is wrong", "") in list(lines_of(found))
+    assert explain(case, device("mirror-edge-twice"), ORACLE).code == ()

@@ -24,6 +24,7 @@ from cts.findings.explain.elements import (
     trace_of,
     worst_elements,
 )
+from cts.findings.explain.in_code import code_leads
 from cts.findings.explain.in_memory import untouched
 from cts.findings.explain.locate import locate
 from cts.findings.explain.model import KEPT, AsIf, Element, Explanation, Leaving, Suspect, general
@@ -82,6 +83,8 @@ def explain(
     expectation = oracle.expect(case)
     attempt = judge(driver, case, expectation)
     plain = Explanation(case.name, case.content_hash, driver.spec, attempt.verdict, attempt.detail)
+    if attempt.verdict in (Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT):
+        plain = structs.replace(plain, code=code_leads(case, driver, expectation))
     if attempt.verdict is Verdict.FAIL:
         return _of_failure(plain, case, driver, oracle, expectation, attempt, elements, found, reduced, deviations)
     if attempt.verdict in (Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST):

@@ -88,7 +88,8 @@ class Explanation(Struct, frozen=True):
     each part of it (`scale` elements high and wide). `values` are wrong elements of that `instance`: row, column and
     actual bits; `stored` the wrong elements of memory if a store is wrong: buffer, element and actual bits; each the
     first `KEPT`. `leaves` are deviations that leave all of the memory, the simplest first. `classes` are classes of
-    numbers to which most wrong elements belong. `notes` name open questions.
+    numbers to which most wrong elements belong. `code` are the driver's sentences that name lines of the compiled code.
+    `notes` name open questions.
     """
 
     case: str
@@ -113,6 +114,7 @@ class Explanation(Struct, frozen=True):
     instance: int = 0
     values: tuple[tuple[int, int, int], ...] = ()
     stored: tuple[tuple[str, int, int], ...] = ()
+    code: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     classes: tuple[OfAClass, ...] = ()
     leaves: tuple[Leaving, ...] = ()

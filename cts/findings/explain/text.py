@@ -46,6 +46,7 @@ def lines(explanation: Explanation) -> Iterator[tuple[str, str]]:
         yield from ((line, "") for line in x.detail.splitlines())
     yield "", ""
     yield from ((line, "") for line in _location_lines(x))
+    yield from ((f"in the compiled code: {lead}", "") for lead in x.code)
     yield from ((f"note: {note}", "") for note in x.notes)
     if x.picture:
         yield "", ""

@@ -174,7 +174,7 @@ def _conversions(i: Instruction, context: Context) -> Run:
 # Dot products of halves.
 
 
-@instruction("v_dot2_f32_f16", "v_dot2_f32_bf16", "v_dot2acc_f32_f16", updates=True)
+@instruction("v_dot2_f32_f16", "v_dot2_f32_bf16", "v_dot2acc_f32_f16", "v_dot2acc_f32_bf16", updates=True)
 def _dot(i: Instruction, context: Context) -> Run:
     """Two products of halves and a single, added exactly and rounded once; no document says how sums are rounded."""
     modes, target = context.modes, i.operands[0]
