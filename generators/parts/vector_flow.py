@@ -110,7 +110,7 @@ def draw_loop(
             left = _leave(choices, kernel, kind, results if kind is Break else swapped)
         results = [draw_alike(choices, kernel, v) for v in results]
     kernel.program.end_loop(v.id for v in results)
-    # What an exit hands on may be less well known than what ends the iteration.
+    # An exit may hand on vectors of which less is known than of those at the end of the iteration.
     results = [either(r, e, r.id) for r, e in zip(results, left, strict=True)]
     return [either(c, r, c.id) for c, r in zip(carried, results, strict=True)]
 
@@ -123,7 +123,7 @@ def _alike(carried: Sequence[Vector]) -> bool:
 def _leave(
     choices: Choices, kernel: VectorKernel, kind: type[Break | Continue], values: Sequence[Vector]
 ) -> list[Vector]:
-    """A Break or Continue, which as a rule only some invocations take; what it hands on."""
+    """A Break or Continue, which as a rule only some invocations take. Returns the vectors handed on."""
     handed = [draw_alike(choices, kernel, v) for v in values]
     kernel.program.leave(kind, written(kernel.constness, draw_condition(choices, kernel)), (v.id for v in handed))
     return handed
