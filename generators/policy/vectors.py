@@ -78,7 +78,7 @@ class VectorDraws:
     #: Steps of a program: operations lead, there are thirty-six of them; blocks are a sixth, since they nest.
     STEP = (
         *weights({"operation": 9, "conversion of specials": 3}),
-        *weights({"operation": 4, "construct": 3, "insert": 2, "bitcast": 2, "unsigned conversion": 1, "wrapped": 1}),
+        *weights({"operation": 4, "construct": 3, "insert": 2, "bitcast": 3, "unsigned conversion": 1, "wrapped": 1}),
         *weights({"conversion": 1, "times scalar": 3, "origin": 2, "exchange": 2}),
         *weights({"loop": 3, "condition": 3, "switch": 2}),
     )
@@ -101,7 +101,7 @@ class VectorDraws:
 
     #: Makers of operands of instructions that are not operations: the latter have most vectors.
     MADE = (
-        *weights({"itself": 20, "null": 2, "bitcast": 2, "conversion": 1, "construct": 2, "insert": 1}),
+        *weights({"itself": 20, "null": 2, "bitcast": 2, "conversion": 1, "construct": 3, "insert": 1}),
         *weights({"operation": 1, "multiple": 3, "condition": 2, "switch": 2, "loop": 2}),
     )
 

@@ -51,7 +51,7 @@ class WebDraws:
     #: Producers and consumers that few types have, or that have operands of many kinds, and how often they stand
     #: among the others.
     WEIGHTS: Mapping[str, int] = {
-        "bitcast": 10, "transposed": 3, "reduced": 4, "components": 2, "c": 4, "object": 2, "extra": 2,
+        "bitcast": 12, "transposed": 3, "reduced": 6, "components": 2, "c": 4, "object": 2, "extra": 2,
         "tensor store": 2, "product": 3, "negation": 2, "switch": 2, "carried": 3, "scaled": 2,
     }  # fmt: skip
 
