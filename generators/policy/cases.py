@@ -122,8 +122,8 @@ class CallbackDraws:
     #: A value that may be special is compared: of NaN nothing but a comparison is sure.
     COMPARED = tenths(4, 3, 6)
 
-    #: Forms of such a comparison. If it is negated, an ordered one and its unordered twin differ for a NaN on either side,
-    #: or on both.
+    #: Forms of such a comparison. If it is negated, an ordered one and its unordered twin differ for a NaN on either
+    #: side, or on both.
     COMPARISONS = weights({"plain": 3, "negated": 3, "number first": 1, "two values": 1, "negated values": 1})
 
     #: A body has branches or a loop: a fifth, both cost much in modules of every element.
