@@ -38,10 +38,18 @@ def judged_together(case: model.Case) -> bool:
     """Whether the sets of a template are judged as whole arrays, and not one by one.
 
     They are where nothing accumulates: a bound on the longest of all sums would depend on the sets beside. Those that
-    take other ways through the program are apart, and races are looked for one by one where memory is shared.
+    take other ways through the program are apart, and races are looked for one by one where memory is shared. What a
+    load outside of a buffer finds depends on whether a store goes outside of it, too, which differs between sets.
     """
     if case.conversions or case.opaque:
         return False
+    if case.robustness is not None:
+        loads, stores = (
+            {i.buffer for i in case.program if isinstance(i, kind)} for kind in (model.MatrixLoad, model.MatrixStore)
+        )
+        # A pointer's name is no buffer's: it may be to any.
+        if loads & stores or not loads | stores <= {*case.buffers}:
+            return False
     return not any(isinstance(i, model.VectorReduceSumAccumulate | model.VectorAtomicAdd) for i in case.program)
 
 

@@ -74,7 +74,7 @@ class _Rules:
         yield from operands.of_dispatch(evaluation)
         yield from map(everywhere, conversions.of_case(evaluation.case))
         yield from map(everywhere, uniformity.of_program(evaluation))
-        yield from map(everywhere, robustness.of_program(evaluation))
+        yield from robustness.of_program(evaluation)
 
     def _of_access(self, step: Step, access: Access) -> Iterator[Broken]:
         """Addresses computed from undefined state mean nothing, so locations are judged only without such."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from cts.case.model import MatrixLoad, Robustness, tables_of
-from cts.case.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access, checked
 from cts.reference.addressing.coordinates import Status
 from cts.reference.common.broken import Broken, broken
 from cts.reference.execution.outside import WIDEST
 from cts.reference.execution.program import Evaluation
+from cts.reference.numeric.arrays import Mask
 
 #: Where bytes of a buffer must stay below (TA-042).
 _LIMIT = 1 << 32
@@ -53,26 +55,37 @@ def of_access(evaluation: Evaluation, access: Access) -> Iterator[Broken]:
         yield from broken("VK-064", f"buffers.{name}.shape", outside, lambda _: (beyond, whole))
 
 
-def of_program(evaluation: Evaluation) -> Iterator[Violation]:
+def of_program(evaluation: Evaluation) -> Iterator[Broken]:
     """Rules on buffers that several instructions access, some of them outside."""
-    case, stored = evaluation.case, {access.buffer for access in evaluation.outside if access.store}
+    case = evaluation.case
+    stored: dict[str, Mask] = {}
+    reached: dict[str, Mask] = {}
+    for access in evaluation.outside:
+        for sets in (stored, reached) if access.store else (reached,):
+            sets[access.buffer] = sets.get(access.buffer, np.zeros(1, bool)) | _outside(access)
     for access in evaluation.outside:
         if not access.store and access.buffer in stored:
             what = f"reads outside {access.buffer!r}, where another instruction has stored: it may find that"
-            yield Violation("VK-062", f"program[{access.instruction}].buffer", what, "another buffer")
+            path, both = f"program[{access.instruction}].buffer", _outside(access) & stored[access.buffer]
+            yield from broken("VK-062", path, both, lambda _, what=what: (what, "another buffer"))  # type: ignore[misc]
     if case.robustness is not Robustness.ROBUST_BUFFER_ACCESS:
         return
-    read = {access.buffer for access in evaluation.outside}
     for step, access in evaluation.accesses:
         plain = isinstance(case.program[step.index], MatrixLoad)
-        if access.buffer in read and not access.store and not plain:
-            yield _near_end(f"program[{access.instruction}]", access.buffer)
+        if access.buffer in reached and not access.store and not plain:
+            yield from _near_end(f"program[{access.instruction}]", access.buffer, reached[access.buffer])
     for name, function in case.functions.items():
         for n, table in enumerate(tables_of(function)):
-            if table.buffer in read:
-                yield _near_end(f"functions.{name}.tables[{n}].buffer", table.buffer)
+            if table.buffer in reached:
+                yield from _near_end(f"functions.{name}.tables[{n}].buffer", table.buffer, reached[table.buffer])
 
 
-def _near_end(path: str, buffer: str) -> Violation:
+def _outside(access: Access) -> Mask:
+    """The sets in which an access is outside of its buffer, (sets,)."""
+    sets: Mask = (access.status == Status.OUTSIDE).any(axis=(1, 2, 3))
+    return sets
+
+
+def _near_end(path: str, buffer: str, sets: Mask) -> Iterator[Broken]:
     what = f"reads {buffer!r}, whose last {WIDEST} bytes may be anything: another instruction reads outside of it"
-    return Violation("VK-063", path, what, "another buffer, or robustBufferAccess2")
+    yield from broken("VK-063", path, sets, lambda _: (what, "another buffer, or robustBufferAccess2"))

@@ -18,6 +18,9 @@ _CHAINS = {"OpAccessChain": "OpUntypedAccessChainKHR", "OpInBoundsAccessChain": 
 #: Accesses of matrices by rows or columns: where their values have the pointer and the stride.
 _STRIDED = {"OpCooperativeMatrixLoadKHR": (1, 3), "OpCooperativeMatrixStoreKHR": (0, 3)}
 
+#: Where they have the layout; and the layouts whose stride counts what a pointer points to, by rows or by columns.
+_LAYOUT, _BY_LINES = 2, (0, 1)
+
 #: Types of values in memory whose bytes do not depend on a pointer's decorations.
 _PLAIN = ("OpTypeInt", "OpTypeFloat", "OpTypeVector")
 
@@ -64,7 +67,7 @@ class _Pointers:
             return op.values[0] == pointer and self.is_plain(self.type_of(op.values[1]))
         if op.name in _STRIDED:
             _, stride = _STRIDED[op.name]
-            has_stride = len(op.values) > stride and type(op.values[stride]) is Id
+            has_stride = len(op.values) > stride and type(op.values[stride]) is Id and self.is_told(op)
             return has_stride and self.size(self.pointee(pointer)) is not None and self.is_word(op.values[stride])
         if op.name == "OpArrayLength":
             return True
@@ -102,9 +105,19 @@ class _Pointers:
             structure = self.pointee(op.values[1])
             assert structure is not None
             return [Op("OpUntypedArrayLengthKHR", op.result, (op.values[0], structure, *op.values[1:]))]
-        if op.name in _STRIDED and op.values[_STRIDED[op.name][0]] in changed:
+        if op.name in _STRIDED and op.values[_STRIDED[op.name][0]] in changed and self.order(op) in (None, *_BY_LINES):
             return self.in_bytes(op)
         return [op]
+
+    def order(self, op: Op) -> Value | None:
+        """The layout of an access of a matrix; None where a specialization says it."""
+        definition = self.defined.get(op.values[_LAYOUT])
+        return definition.values[1] if definition is not None and definition.name == "OpConstant" else None
+
+    def is_told(self, op: Op) -> bool:
+        """Whether it is known what the stride counts: in a blocked layout (AL-005) it is the same for all pointers."""
+        blocked = Op("OpCapability", None, ("CooperativeMatrixLayoutsARM",))
+        return blocked not in self.layout.capabilities or self.order(op) is not None
 
     def in_bytes(self, op: Op) -> list[Op]:
         """An access of a matrix whose stride counts bytes, in place of what its pointer pointed to (KM-013b)."""
