@@ -82,8 +82,8 @@ def draw_tables(
         index = choices.group(lambda c: _draw_index(c, indices))
         name = f"t{n}"
         if matrix is not None and kind >= 8 and (written := _stored(kernel, matrix)) is not None:
-            index = _below(index, matrix.rows * matrix.cols)
-            table = Table(name=name, type=matrix.component, buffer=written)
+            index = below(index, written[1])
+            table = Table(name=name, type=matrix.component, buffer=written[0])
             drawn.tables.append((table, lambda: None))
             drawn.terms.extend([Term(f"{name}[{index.text}]", matrix.component, matrix.known)] * 3)
             continue
@@ -130,8 +130,11 @@ def _pointed(choices: Choices, kernel: Kernel, region: Source, size: int) -> str
     return name
 
 
-def _stored(kernel: Kernel, matrix: Matrix) -> str | None:
-    """The name of a buffer of workgroup memory where every instance stores the matrix, and a barrier; None: no room."""
+def _stored(kernel: Kernel, matrix: Matrix) -> tuple[str, int] | None:
+    """The name of a buffer of workgroup memory where every instance stores the matrix, and a barrier; None: no room.
+
+    Beside it how many elements adjoin: rows may have to begin at places between which nothing is stored.
+    """
     if kernel.program.in_block:
         return None
     name = kernel.region_name("shared", 0)
@@ -150,10 +153,10 @@ def _stored(kernel: Kernel, matrix: Matrix) -> str | None:
     written_stride, written_offset = kernel.constness.scalars([stride, own])
     kernel.program.emit(MatrixStore(matrix=matrix.id, buffer=name, stride=written_stride, offset=written_offset))
     kernel.program.barrier()
-    return name
+    return name, matrix.cols * (matrix.rows if stride == matrix.cols else 1)
 
 
-def _below(index: Index, count: int) -> Index:
+def below(index: Index, count: int) -> Index:
     """The index, or its remainder where it may be `count` or more."""
     return index if index.high < count else _remainder(index, count)
 
@@ -186,6 +189,7 @@ def _divided(a: Index, unit: int) -> Index:
 
 def _remainder(a: Index, unit: int) -> Index:
     if a.type is ComponentType.uint32:
-        return Index(f"{a.text} % {unit}", a.type, unit - 1)
+        whole = f"({a.text})" if " + " in a.text else a.text
+        return Index(f"{whole} % {unit}", a.type, unit - 1)
     count = 1 << (unit.bit_length() - 1)
     return Index(f"{a.text} & {count - 1}", a.type, count - 1)

@@ -9,6 +9,7 @@ import pytest
 from cts.case.model import Case, ComponentType, Helper, Microscaling, declared_in, microscaling_of
 from cts.device.capabilities import Capabilities, Feature, everything, limited
 from cts.device.vendors import MICROSCALING, VENDORS
+from cts.generators.parts.tables import Index, below
 from cts.plugins import registry
 from tests.generators.samples import sample
 
@@ -62,3 +63,12 @@ def test_tables_that_declare_them_are_named_by_nothing_else() -> None:
                 named = [i for i in case.program if name in (getattr(i, "buffer", None), getattr(i, "matrix", None))]
                 assert not named and case.buffers[name].type is ComponentType.uint8
     assert kinds == set(product(("per_element", "block_loads"), ("float8_e8m0", "mxint8")))
+
+
+@pytest.mark.parametrize("count", [1, 5, 33])
+@pytest.mark.parametrize("text", ["row", "row // 4 * 9 + col // 4", "row * 12 + col"])
+def test_an_index_of_a_table_stays_below_its_count(text: str, count: int) -> None:
+    """The remainder is of a whole sum, not of its last term."""
+    index = below(Index(text, ComponentType.uint32, 4095), count)
+    found = {eval(index.text, {"row": row, "col": col}) for row in range(48) for col in range(12)}
+    assert max(found) == index.high == count - 1
