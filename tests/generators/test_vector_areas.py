@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
@@ -106,8 +107,11 @@ def has(kind: type) -> Callable[[model.Case], bool]:
 
 
 def smallest(area: str, wanted: Callable[[model.Case], bool]) -> model.Case:
+    """The smallest of three: Hypothesis also draws constants of the modules that happen to be imported by then."""
     quick = settings(max_examples=2000, derandomize=True, database=None, phases=[Phase.generate, Phase.shrink])
-    return find(strategy(registry.area(area)(everything())), wanted, settings=quick)
+    strategies = strategy(registry.area(area)(everything()))
+    found = [find(strategies, wanted, settings=quick, random=Random(seed)) for seed in range(3)]
+    return min(found, key=lambda case: (len(case.program), case.dispatch.invocations))
 
 
 @pytest.mark.parametrize(
